@@ -74,8 +74,8 @@ function fields(
     run = [];
   };
   for (const member of members) {
-    if (member.says !== '') flush();
-    text += said(member.says, '\t');
+    if (member.description !== '') flush();
+    text += said(member.description, '\t');
     run.push([fieldName(member.name), memberType(member, isBody), tagOf(member)]);
   }
   flush();
@@ -86,8 +86,8 @@ const fieldName = (name: string): string => pascal(name).replace(/Id$/, 'ID');
 const jsonTag = (name: string, isSent: boolean): string =>
   `json:"${name}${isSent ? '' : ',omitempty'}"`;
 
-function namedText({ name, says, members, type }: Named): string {
-  const doc = said(`${name}: ${says || 'see the API.'}`);
+function namedText({ name, description, members, type }: Named): string {
+  const doc = said(`${name}: ${description || 'see the API.'}`);
   if (members === undefined) return `${doc}type ${name} = ${typeText(type!)}\n`;
   // Other structs are both sent and received, and what is zero is not sent.
   const isBody = name.endsWith('Body');
@@ -99,7 +99,7 @@ const variable = (name: string): string =>
   name.replace(/^[A-Z]+/, (start) => start.toLowerCase()).replace(/^type$/, 'of');
 
 function operationText(operation: Operation, unions: ReadonlySet<string>): string {
-  const { name, says, method, path, parameters, query, body, answer } = operation;
+  const { name, description, method, path, parameters, query, body, answer } = operation;
   const own = parameters.map((one) => `${variable(one.name)} string`);
   if (body !== undefined) {
     const text = typeText(body.type);
@@ -116,7 +116,7 @@ function operationText(operation: Operation, unions: ReadonlySet<string>): strin
     body === undefined ? 'nil' : 'body',
   ].join(', ');
   const call = { plain: 'callText', stream: 'callStream' }[String(answer.kind)] ?? `call[${of}]`;
-  const doc = said(`${pascal(name)} ${says[0]!.toLowerCase()}${says.slice(1)}`);
+  const doc = said(`${pascal(name)} ${description[0]!.toLowerCase()}${description.slice(1)}`);
   const head = `func (c *Client) ${pascal(name)}(${given}) (${of}, Meta, error)`;
   return `${doc}${head} {\n\treturn ${call}(ctx, c, operation{${sent}}, query)\n}\n`;
 }

@@ -26,7 +26,7 @@ export type Type =
 export interface Member {
   readonly name: string;
   readonly type: Type;
-  readonly says: string;
+  readonly description: string;
   readonly isRequired: boolean;
   readonly isNullable: boolean;
   /** What holds if it is absent, where that is not the zero value. */
@@ -36,7 +36,7 @@ export interface Member {
 /** A type that has a name: a struct or, for a component without members, another type. */
 export interface Named {
   readonly name: string;
-  readonly says: string;
+  readonly description: string;
   readonly members?: readonly Member[];
   readonly type?: Type;
 }
@@ -51,7 +51,7 @@ export interface Query {
 /** An operation of the API. */
 export interface Operation {
   readonly name: string;
-  readonly says: string;
+  readonly description: string;
   readonly method: string;
   readonly path: string;
   /** The parameters in the path, in its order. */
@@ -141,7 +141,7 @@ export function modelOf(document: OpenApi): Model {
       const body = bodyOf(types, described, name);
       return {
         name: described.operationId,
-        says: described.summary,
+        description: described.summary,
         method: method.toUpperCase(),
         path,
         parameters: inPath,
@@ -162,7 +162,7 @@ export function modelOf(document: OpenApi): Model {
 
 const memberOf = ({ name, description, schema, allowEmptyValue }: Parameter): Member => ({
   name,
-  says: description,
+  description,
   type: { kind: allowEmptyValue || schema.type === 'boolean' ? 'boolean' : 'text' },
   isRequired: false,
   isNullable: false,
@@ -265,11 +265,11 @@ class Types {
     if (this.#byShape.get(reference) !== undefined) return { kind: 'struct', name };
     this.#byShape.set(reference, name);
     const known = this.#named.get(name);
-    const says = known?.says ?? schema.description ?? '';
+    const description = known?.description ?? schema.description ?? '';
     const use: Use = isPair ? 'component' : 'answer';
     if (schema.properties === undefined)
-      this.#named.set(name, known ?? { name, says, type: this.of(schema, name, use) });
-    else this.#named.set(name, { name, says, members: this.#members(schema, name, use) });
+      this.#named.set(name, known ?? { name, description, type: this.of(schema, name, use) });
+    else this.#named.set(name, { name, description, members: this.#members(schema, name, use) });
     if (schema.properties === undefined) this.of(schema, name, use); // the bodies of a union
     return { kind: 'struct', name };
   }
@@ -283,7 +283,8 @@ class Types {
     if (use !== 'component' && known === name && this.#named.has(name))
       throw new Error(`two types are named ${name}`);
     this.#byShape.set(shape, known);
-    if (known === name) this.#named.set(name, { name, says: schema.description ?? '', members });
+    if (known === name)
+      this.#named.set(name, { name, description: schema.description ?? '', members });
     return { kind: 'struct', name: known };
   }
 
@@ -303,7 +304,7 @@ class Types {
       const type = this.of(of, given, use);
       known.set(own, {
         name: own,
-        says: before?.says ?? of.description ?? '',
+        description: before?.description ?? of.description ?? '',
         type: before?.type ?? type,
         isRequired: before?.isRequired ?? (use !== 'component' && required.includes(own)),
         isNullable: before?.isNullable ?? (Array.isArray(of.type) && of.type.includes('null')),

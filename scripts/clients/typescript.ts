@@ -43,19 +43,21 @@ function typeText(type: Type, isBody = false): string {
 const unionText = (texts: readonly string[]): string =>
   texts.includes('unknown') ? 'unknown' : [...new Set(texts)].join(' | ');
 
-const said = (says: string, indent = ''): string => (says ? `${indent}/** ${says} */\n` : '');
+const said = (description: string, indent = ''): string =>
+  description ? `${indent}/** ${description} */\n` : '';
 const key = (name: string): string => (/^\w+$/.test(name) ? name : `'${name}'`);
 
 function memberText(member: Member, isBody: boolean): string {
-  const { name, type, says, isRequired, isNullable } = member;
+  const { name, type, description, isRequired, isNullable } = member;
   const of = `${typeText(type, isBody)}${isNullable && type.kind !== 'any' ? ' | null' : ''}`;
-  return `${said(says, '  ')}  readonly ${key(name)}${isRequired ? '' : '?'}: ${of};\n`;
+  return `${said(description, '  ')}  readonly ${key(name)}${isRequired ? '' : '?'}: ${of};\n`;
 }
 
-function namedText({ name, says, members, type }: Named): string {
-  if (members === undefined) return `${said(says)}export type ${name} = ${typeText(type!)};\n`;
+function namedText({ name, description, members, type }: Named): string {
+  if (members === undefined)
+    return `${said(description)}export type ${name} = ${typeText(type!)};\n`;
   const all = members.map((one) => memberText(one, name.endsWith('Body')));
-  return `${said(says)}export interface ${name} {\n${all.join('')}}\n`;
+  return `${said(description)}export interface ${name} {\n${all.join('')}}\n`;
 }
 
 function queryText({ name, base, members }: Query): string {
@@ -74,7 +76,16 @@ const ANSWERS: Readonly<Record<string, string>> = {
 const isRead = ({ name, base = '' }: Query): boolean =>
   [name, base].some((one) => /^(?:Read|Blocking)Query$/.test(one));
 
-function operationText({ name, says, method, path, parameters, query, body, answer }: Operation) {
+function operationText({
+  name,
+  description,
+  method,
+  path,
+  parameters,
+  query,
+  body,
+  answer,
+}: Operation) {
   const own = parameters.map((one) => `${key(one.name)}: string`);
   if (body !== undefined) own.push(`body: ${typeText(body.type, true)}`);
   const given = own.length === 0 ? query.name : `{ ${own.join('; ')} } & ${query.name}`;
@@ -86,7 +97,7 @@ function operationText({ name, says, method, path, parameters, query, body, answ
   const asked = `{ method: '${method}', path: '${path}'${contentType}${kind}${read} }`;
   const of = typeText(answer);
   const takes = `(to: Caller, given: ${given}${absent}, options?: CallOptions)`;
-  const head = `${said(says)}export const ${name} = ${takes}: Promise<Answer<${of}>> =>`;
+  const head = `${said(description)}export const ${name} = ${takes}: Promise<Answer<${of}>> =>`;
   return `${head}\n  to.call<${of}>(${asked}, given, options);\n`;
 }
 

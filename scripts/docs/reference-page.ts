@@ -30,22 +30,28 @@ const code = (text: string): string => `\`${text}\``;
 /** The page. */
 export function referencePage(): string {
   const kinds = KINDS.map((kind) => {
-    const { says, type } = definitionOf(kind);
+    const { description: says, type } = definitionOf(kind);
     return `\n### ${kind}\n\n${says}\n\n${fieldsTable(type.fields)}${rulesTable(type)}`;
   });
-  const bodies = Object.entries(BODIES).flatMap(([name, { says, fields, configs = {} }]) => [
-    `\n### ${name}\n\n${says}\n\n${fieldsTable(fields)}`,
-    ...Object.entries(configs).map(
-      ([type, config]) =>
-        `\nThe \`Config\` of the type \`${type}\`; letter case does not matter in its names:\n\n` +
-        fieldsTable(config.fields) +
-        rulesTable(config),
-    ),
-  ]);
+  const bodies = Object.entries(BODIES).flatMap(
+    ([name, { description: says, fields, configs = {} }]) => [
+      `\n### ${name}\n\n${says}\n\n${fieldsTable(fields)}`,
+      ...Object.entries(configs).map(
+        ([type, config]) =>
+          `\nThe \`Config\` of the type \`${type}\`; ` +
+          'letter case does not matter in its names:\n\n' +
+          fieldsTable(config.fields) +
+          rulesTable(config),
+      ),
+    ],
+  );
   const sections = Object.entries(TAGS).map(
     ([tag, says]) => `\n### ${tag}\n\n${says}\n\n${operationsTable(tag)}`,
   );
-  const parameters = Object.entries(QUERY).map(([name, { says }]) => [code(name), says]);
+  const parameters = Object.entries(QUERY).map(([name, { description }]) => [
+    code(name),
+    description,
+  ]);
   return [
     HEAD,
     '\n## Endpoints\n',
@@ -71,7 +77,7 @@ function operationsTable(tag: string): string {
 const rowOf = (
   method: string,
   path: string,
-  { says, rights = [], query = [] }: Operation,
+  { description: says, rights = [], query = [] }: Operation,
 ): string[] => [code(`${method} ${path}`), says, rights.join(', '), query.map(code).join(', ')];
 
 function fieldsTable(fields: Fields): string {
@@ -79,7 +85,7 @@ function fieldsTable(fields: Fields): string {
 }
 
 function* rowsOf(fields: Fields, above: string): Iterable<string[]> {
-  for (const [name, { says, type }] of Object.entries(fields)) {
+  for (const [name, { description: says, type }] of Object.entries(fields)) {
     const place = `${above}${name}`;
     yield [code(place), typeText(type), says];
     const [inner, end] = innerOf(type, '');
@@ -99,7 +105,7 @@ function rulesTable(type: Type<unknown, unknown>): string {
 
 function* rulesIn({ description }: Type<unknown, unknown>, at: string): Iterable<[string, string]> {
   if (description.is !== 'object') return;
-  for (const { says } of description.rules ?? []) yield [at, says];
+  for (const { description: says } of description.rules ?? []) yield [at, says];
   for (const [name, { type }] of Object.entries(description.fields)) {
     const [inner, end] = innerOf(type, '');
     yield* rulesIn(inner, `${at}${at === '' ? '' : '.'}${name}${end}`);

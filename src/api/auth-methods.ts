@@ -1,13 +1,13 @@
 /** The declarations of the Config of auth methods by type. */
 import {
+  always,
   boolean,
-  keep,
   list,
   map,
   neededList,
   neededText,
+  nonEmpty,
   object,
-  omit,
   text,
   whole,
 } from '../languages/fields.js';
@@ -24,46 +24,52 @@ export const ALGORITHMS = ['RS', 'ES', 'PS'].flatMap((kind) =>
 export const KEYS_MAX = 32;
 
 const claimFields = {
-  ClaimMappings: omit(
+  ClaimMappings: nonEmpty(
     'Maps claims, or JSON pointers to claims, to the names of values.',
     map(neededText),
   ),
-  ListClaimMappings: omit('Maps claims to the names of lists.', map(neededText)),
-  IdentityClaim: omit(
+  ListClaimMappings: nonEmpty('Maps claims to the names of lists.', map(neededText)),
+  IdentityClaim: nonEmpty(
     'The claim, or a JSON pointer to it, that names who logs in. Empty means sub.',
     text(),
   ),
 };
 
 const jwtFields = {
-  JWTValidationPubKeys: omit(
+  JWTValidationPubKeys: nonEmpty(
     'Public keys or certificates in PEM format, one of which must verify a token.',
     list(text(), { single: true, max: KEYS_MAX }),
   ),
-  JWKSURL: omit('The URL from which the key set of the issuer is fetched.', text()),
-  JWKSCACert: omit('The certificate in PEM format used to verify the server of JWKSURL.', text()),
-  OIDCDiscoveryURL: omit('The issuer, whose discovery document says where its keys are.', text()),
-  OIDCDiscoveryCACert: omit(
+  JWKSURL: nonEmpty('The URL from which the key set of the issuer is fetched.', text()),
+  JWKSCACert: nonEmpty(
+    'The certificate in PEM format used to verify the server of JWKSURL.',
+    text(),
+  ),
+  OIDCDiscoveryURL: nonEmpty(
+    'The issuer, whose discovery document says where its keys are.',
+    text(),
+  ),
+  OIDCDiscoveryCACert: nonEmpty(
     'The certificate in PEM format used to verify the server of OIDCDiscoveryURL.',
     text(),
   ),
-  BoundAudiences: omit('The accepted audiences. A token must name one of them.', texts),
-  BoundIssuer: omit('The issuer that a token must name.', text()),
-  JWTSupportedAlgs: omit(
+  BoundAudiences: nonEmpty('The accepted audiences. A token must name one of them.', texts),
+  BoundIssuer: nonEmpty('The issuer that a token must name.', text()),
+  JWTSupportedAlgs: nonEmpty(
     'The accepted signature algorithms. Empty means all.',
     list(text({ values: ALGORITHMS }), { single: true }),
   ),
   ...claimFields,
-  ExpirationLeeway: omit(
+  ExpirationLeeway: nonEmpty(
     'How long a token is still accepted after it expires, in nanoseconds. 0 means 150 seconds.',
     whole(),
   ),
-  NotBeforeLeeway: omit(
+  NotBeforeLeeway: nonEmpty(
     'How long a token is already accepted before it becomes valid, in nanoseconds. 0 ' +
       'means 150 seconds.',
     whole(),
   ),
-  ClockSkewLeeway: omit(
+  ClockSkewLeeway: nonEmpty(
     'The maximum difference between the clocks of the issuer and the node, in ' +
       'nanoseconds. 0 means 60 seconds.',
     whole(),
@@ -80,39 +86,42 @@ export const JWT_CONFIG = ruled(object(jwtFields), ONE_SOURCE, JWKS_OF_CA, OIDC_
 
 /** The Config of the type oidc. */
 export const OIDC_CONFIG = object({
-  OIDCDiscoveryURL: keep('The issuer, whose discovery document lists its endpoints.', neededText),
-  OIDCDiscoveryCACert: omit(
+  OIDCDiscoveryURL: always('The issuer, whose discovery document lists its endpoints.', neededText),
+  OIDCDiscoveryCACert: nonEmpty(
     'The certificate in PEM format used to verify the servers of the issuer.',
     text(),
   ),
-  OIDCClientID: keep('The client as which the cluster is known to the issuer.', neededText),
-  OIDCClientSecret: omit(
+  OIDCClientID: always('The client as which the cluster is known to the issuer.', neededText),
+  OIDCClientSecret: nonEmpty(
     'The secret of the client; never shown. Empty for a public client.',
     text(),
   ),
-  AllowedRedirectURIs: keep(
+  AllowedRedirectURIs: always(
     'The addresses to which the issuer may send a browser back, compared exactly.',
     neededList(text(), { single: true }),
   ),
-  PostLogoutRedirectURI: omit('Where the issuer sends a browser after a logout.', text()),
-  OIDCScopes: omit(
+  PostLogoutRedirectURI: nonEmpty('Where the issuer sends a browser after a logout.', text()),
+  OIDCScopes: nonEmpty(
     'The scopes to ask for besides openid. With offline_access, logins can be renewed.',
     texts,
   ),
-  BoundAudiences: omit('Audiences, one of which an ID token must name besides the client.', texts),
-  JWTSupportedAlgs: omit(
+  BoundAudiences: nonEmpty(
+    'Audiences, one of which an ID token must name besides the client.',
+    texts,
+  ),
+  JWTSupportedAlgs: nonEmpty(
     'The accepted signature algorithms. Empty means those that the issuer lists.',
     list(text({ values: ALGORITHMS }), { single: true }),
   ),
   ...claimFields,
-  VerboseOIDCLogging: omit('Without effect: explanations show the claims.', boolean),
+  VerboseOIDCLogging: nonEmpty('Without effect: explanations show the claims.', boolean),
 });
 
 /** The Config of the type kubernetes. */
 export const KUBERNETES_CONFIG = object({
-  Host: keep('The https URL of the API server of the cluster.', neededText),
-  CACert: keep('The certificate in PEM format used to verify the API server.', neededText),
-  ServiceAccountJWT: keep(
+  Host: always('The https URL of the API server of the cluster.', neededText),
+  CACert: always('The certificate in PEM format used to verify the API server.', neededText),
+  ServiceAccountJWT: always(
     'The token with which the node authenticates to the API server.',
     neededText,
   ),

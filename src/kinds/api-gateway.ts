@@ -1,15 +1,15 @@
 /** `api-gateway`: listeners to which routes bind. */
 
 import {
-  drop,
+  always,
   free,
-  given,
-  keep,
+  ifSent,
   later,
   list,
   type Normal,
   neededList,
   neededText,
+  never,
   object,
   port,
   text,
@@ -39,18 +39,18 @@ const LISTENER_PROTOCOLS = ['tcp', 'http'];
 
 /** A reference from a listener to a certificate entry. */
 export const certificateReference = object({
-  Kind: keep('The kind of the certificate.', textOr('inline-certificate', CERTIFICATE_KINDS)),
-  Name: keep('The name of the certificate.', neededText),
-  SectionName: keep('Part of the certificate. It has no effect.', text()),
+  Kind: always('The kind of the certificate.', textOr('inline-certificate', CERTIFICATE_KINDS)),
+  Name: always('The name of the certificate.', neededText),
+  SectionName: always('Part of the certificate. It has no effect.', text()),
 });
 
 /** What a listener demands of a request, by default or whatever its routes demand. */
-const policy = object({ JWT: given('The JSON Web Token that a request must carry.', gatewayJwt) });
+const policy = object({ JWT: ifSent('The JSON Web Token that a request must carry.', gatewayJwt) });
 const listener = object({
-  Name: keep('The name of the listener.', listenerName),
-  Hostname: keep('The host names that the listener serves, such as *.example.com.', hostname),
-  Port: keep('The port on which the gateway listens.', port),
-  Protocol: keep(
+  Name: always('The name of the listener.', listenerName),
+  Hostname: always('The host names that the listener serves, such as *.example.com.', hostname),
+  Port: always('The port on which the gateway listens.', port),
+  Protocol: always(
     'The protocol of the listener.',
     text({
       change: (value) => value.toLowerCase(),
@@ -58,45 +58,45 @@ const listener = object({
       limits: { needed: true },
     }),
   ),
-  TLS: keep(
+  TLS: always(
     'TLS settings of the listener.',
     ruled(
       object({
-        Certificates: keep(
+        Certificates: always(
           'The certificates that the listener presents.',
           list(certificateReference),
         ),
-        MaxVersion: keep('The maximum TLS version.', tlsVersion),
-        MinVersion: keep('The minimum TLS version.', tlsVersion),
-        CipherSuites: keep('The cipher suites for TLS 1.2 and earlier.', list(text())),
+        MaxVersion: always('The maximum TLS version.', tlsVersion),
+        MinVersion: always('The minimum TLS version.', tlsVersion),
+        CipherSuites: always('The cipher suites for TLS 1.2 and earlier.', list(text())),
       }),
       ...gatewayTlsRules,
     ),
   ),
-  Override: given('Requirements that requests must meet, whatever their routes require.', policy),
-  Default: given('Requirements that requests must meet if their routes have none.', policy),
+  Override: ifSent('Requirements that requests must meet, whatever their routes require.', policy),
+  Default: ifSent('Requirements that requests must meet if their routes have none.', policy),
 });
 type Listener = Normal<typeof listener>;
 
 export const apiGateway = defineKind(
   'api-gateway',
   {
-    TLS: drop(
+    TLS: never(
       'TLS settings of the gateway, a feature of later releases that is not supported.',
       later,
     ),
-    Listeners: keep(
+    Listeners: always(
       'The listeners of the gateway.',
       neededList(ruled(listener, noHostOfTcp), { unique: true }),
     ),
-    Status: drop(
+    Status: never(
       'The status that the server reports for the gateway. It is accepted but not stored.',
       free(),
     ),
     Meta: metaField,
   },
   {
-    says: 'A gateway with listeners to which routes bind.',
+    description: 'A gateway with listeners to which routes bind.',
     permissions: OF_GATEWAY,
     hasStatus: true,
     *names(entry): Iterable<string> {

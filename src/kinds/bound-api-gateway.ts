@@ -3,37 +3,37 @@
  * entries of this kind.
  */
 
-import { keep, list, map, type Normal, object, text } from '../languages/fields.js';
+import { always, list, map, type Normal, object, text } from '../languages/fields.js';
 import { certificateReference } from './api-gateway.js';
 import { defineKind } from './definition.js';
 import { BY_SERVER_ONLY } from './permissions.js';
 
 const routeReference = object({
-  Kind: keep('The kind of the route.', text({ values: ['http-route', 'tcp-route'] })),
-  Name: keep('The name of the route.', text()),
-  SectionName: keep('The listener to which the route is bound.', text()),
+  Kind: always('The kind of the route.', text({ values: ['http-route', 'tcp-route'] })),
+  Name: always('The name of the route.', text()),
+  SectionName: always('The listener to which the route is bound.', text()),
 });
 
 export const boundApiGateway = defineKind(
   'bound-api-gateway',
   {
-    Listeners: keep(
+    Listeners: always(
       'The listeners of the gateway, with the routes and certificates bound to them.',
       list(
         object({
-          Name: keep('The name of the listener.', text()),
-          Routes: keep('The routes that are bound to the listener.', list(routeReference)),
-          Certificates: keep('The certificates of the listener.', list(certificateReference)),
+          Name: always('The name of the listener.', text()),
+          Routes: always('The routes that are bound to the listener.', list(routeReference)),
+          Certificates: always('The certificates of the listener.', list(certificateReference)),
         }),
       ),
     ),
-    Services: keep(
+    Services: always(
       'The routes, keyed by the service to which they lead.',
       map(list(routeReference)),
     ),
   },
   {
-    says:
+    description:
       'The routes and certificates that are bound to an api-gateway. Only the server ' +
       'writes this entry.',
     permissions: BY_SERVER_ONLY,

@@ -1,6 +1,6 @@
 /** `inline-certificate` and `file-system-certificate`. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { keep, text, textLike } from '../languages/fields.js';
+import { always, text, textLike } from '../languages/fields.js';
 import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { isAddress, isDomainName } from './host-names.js';
@@ -22,12 +22,12 @@ const hidablePem = textLike(`^<hidden>$|${PEM_BEGIN}`, { limits: { needed: true 
 export const fileSystemCertificate = defineKind(
   'file-system-certificate',
   {
-    Certificate: keep('The file that holds the certificate.', text()),
-    PrivateKey: keep('The file that holds the private key.', text()),
+    Certificate: always('The file that holds the certificate.', text()),
+    PrivateKey: always('The file that holds the private key.', text()),
     Meta: metaField,
   },
   {
-    says: 'A certificate and its key, in files on the gateways.',
+    description: 'A certificate and its key, in files on the gateways.',
     permissions: OF_MESH,
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
@@ -40,15 +40,16 @@ export const fileSystemCertificate = defineKind(
 export const inlineCertificate = defineKind(
   'inline-certificate',
   {
-    Certificate: keep('The certificate in PEM format.', pem),
-    PrivateKey: keep(
+    Certificate: always('The certificate in PEM format.', pem),
+    PrivateKey: always(
       'The private key in PEM format, or `<hidden>` for the stored one.',
       hidablePem,
     ),
     Meta: metaField,
   },
   {
-    says: 'A certificate and its key. The key is visible only to callers that may write the entry.',
+    description:
+      'A certificate and its key. The key is visible only to callers that may write the entry.',
     permissions: OF_MESH,
     secrets: ['PrivateKey'],
     *validate(entry) {

@@ -1,15 +1,15 @@
 /** Fields and rules that kinds share. */
 import {
+  always,
   boolean,
   count,
-  given,
   type Infer,
-  keep,
+  ifSent,
   list,
   map,
   type Normal,
+  nonEmpty,
   object,
-  omit,
   percentage,
   positiveDuration,
   text,
@@ -43,7 +43,7 @@ const META_LIMITS = { count: 64, key: 128, value: 512 };
 /** `Meta`: free metadata. metaProblems checks its limits. */
 const meta = map(text(), META_LIMITS);
 /** The member `Meta` of an entry. */
-export const metaField = omit('User-defined labels. They have no effect.', meta);
+export const metaField = nonEmpty('User-defined labels. They have no effect.', meta);
 
 const encoder = new TextEncoder();
 /** Whether a text is longer than `max` bytes of UTF-8. */
@@ -87,19 +87,19 @@ export function* nameProblems(name: string): Iterable<Problem> {
 
 /** How a proxy uses mesh gateways. */
 export const meshGateway = object({
-  Mode: omit(
+  Mode: nonEmpty(
     'Whether connections go through a mesh gateway, and whether it is the local or the remote one.',
     text({ examples: ['none', 'local', 'remote'] }),
   ),
 });
 /** Settings of transparent proxy mode. */
 export const transparentProxy = object({
-  OutboundListenerPort: omit(
+  OutboundListenerPort: nonEmpty(
     'The port to which outbound connections are redirected.',
     whole(),
     'outbound_listener_port',
   ),
-  DialedDirectly: omit(
+  DialedDirectly: nonEmpty(
     'Whether instances can also be reached at their own addresses.',
     boolean,
     'dialed_directly',
@@ -107,24 +107,24 @@ export const transparentProxy = object({
 });
 /** HTTP paths that a proxy exposes outside the mesh. */
 export const expose = object({
-  Checks: omit('Whether the paths of HTTP checks are exposed.', boolean),
-  Paths: omit(
+  Checks: nonEmpty('Whether the paths of HTTP checks are exposed.', boolean),
+  Paths: nonEmpty(
     'The paths that are exposed.',
     list(
       object({
-        ListenerPort: omit(
+        ListenerPort: nonEmpty(
           'The port on which the proxy exposes the path.',
           whole(),
           'listener_port',
         ),
-        Path: omit('The path that is exposed.', text()),
-        LocalPathPort: omit(
+        Path: nonEmpty('The path that is exposed.', text()),
+        LocalPathPort: nonEmpty(
           'The port on which the service serves the path.',
           whole(),
           'local_path_port',
         ),
-        Protocol: omit('The protocol of the listener.', text()),
-        ParsedFromCheck: omit(
+        Protocol: nonEmpty('The protocol of the listener.', text()),
+        ParsedFromCheck: nonEmpty(
           'Whether the path comes from a check of the service.',
           boolean,
           'parsed_from_check',
@@ -151,9 +151,9 @@ export function* mutualTlsProblems(mode = ''): Iterable<Problem> {
 
 /** Header changes: the headers to add, set and remove. */
 export const headerChanges = object({
-  Add: omit('Headers to add, with their values.', map(text())),
-  Set: omit('Headers to set, replacing any existing values.', map(text())),
-  Remove: omit('Headers to remove.', list(text())),
+  Add: nonEmpty('Headers to add, with their values.', map(text())),
+  Set: nonEmpty('Headers to set, replacing any existing values.', map(text())),
+  Remove: nonEmpty('Headers to remove.', list(text())),
 });
 type HeaderChanges = Normal<typeof headerChanges>;
 /** Whether any header is changed. */
@@ -162,23 +162,23 @@ export const changesHeaders = (changes: HeaderChanges | undefined): boolean =>
 
 /** Outlier detection of an upstream. */
 export const passiveHealthCheck = object({
-  Interval: omit('How often instances are evaluated.', positiveDuration),
-  MaxFailures: omit(
+  Interval: nonEmpty('How often instances are evaluated.', positiveDuration),
+  MaxFailures: nonEmpty(
     'The number of consecutive failures after which an instance is ejected.',
     uint32,
     'max_failures',
   ),
-  EnforcingConsecutive5xx: given(
+  EnforcingConsecutive5xx: ifSent(
     'The probability, in percent, that an instance is ejected after consecutive 5xx responses.',
     percentage,
     'enforcing_consecutive_5xx',
   ),
-  MaxEjectionPercent: given(
+  MaxEjectionPercent: ifSent(
     'The maximum percentage of instances that may be ejected at the same time.',
     percentage,
     'max_ejection_percent',
   ),
-  BaseEjectionTime: given(
+  BaseEjectionTime: ifSent(
     'How long an instance is ejected, multiplied by the number of times it has been ejected.',
     positiveDuration,
     'base_ejection_time',
@@ -244,18 +244,18 @@ export function* methodProblems(
 const path = textLike('^(/|$)');
 /** The ways to match a header that all kinds have. */
 export const headerMatch = {
-  Name: keep('The name of the header.', neededText),
-  Present: omit('Whether the header is present.', boolean),
-  Exact: omit('The exact value.', text()),
-  Prefix: omit('The prefix of the value.', text()),
-  Suffix: omit('The suffix of the value.', text()),
+  Name: always('The name of the header.', neededText),
+  Present: nonEmpty('Whether the header is present.', boolean),
+  Exact: nonEmpty('The exact value.', text()),
+  Prefix: nonEmpty('The prefix of the value.', text()),
+  Suffix: nonEmpty('The suffix of the value.', text()),
 };
 
 /** The three ways to match the path of a request. */
 export const pathMatch = {
-  PathExact: omit('The exact path of a request.', path, 'path_exact'),
-  PathPrefix: omit('The prefix of the path of a request.', path, 'path_prefix'),
-  PathRegex: omit('A regular expression for the path of a request.', text(), 'path_regex'),
+  PathExact: nonEmpty('The exact path of a request.', path, 'path_exact'),
+  PathPrefix: nonEmpty('The prefix of the path of a request.', path, 'path_prefix'),
+  PathRegex: nonEmpty('A regular expression for the path of a request.', text(), 'path_regex'),
 };
 /** At most one of the three is set. */
 export const onePath = atMostOne('PathExact', 'PathPrefix', 'PathRegex');
@@ -290,13 +290,13 @@ export function* pathMatchProblems(
 
 /** Connection and request limits of an upstream. */
 export const upstreamLimits = object({
-  MaxConnections: given('The maximum number of open connections.', count, 'max_connections'),
-  MaxPendingRequests: given(
+  MaxConnections: ifSent('The maximum number of open connections.', count, 'max_connections'),
+  MaxPendingRequests: ifSent(
     'The maximum number of requests that wait for a connection.',
     count,
     'max_pending_requests',
   ),
-  MaxConcurrentRequests: given(
+  MaxConcurrentRequests: ifSent(
     'The maximum number of concurrent requests.',
     count,
     'max_concurrent_requests',

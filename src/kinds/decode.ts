@@ -4,10 +4,10 @@ import { hasControls } from '../base/printable.js';
 import {
   anyObject,
   type Description,
-  drop,
   type Fields,
   isObject,
   jsonKind,
+  never,
   type Type,
 } from '../languages/fields.js';
 import { CASE_HINT } from '../languages/respell.js';
@@ -44,7 +44,7 @@ export const ENTRY_BODY: Type<Readonly<Record<string, unknown>>> = {
 };
 
 const ANSWERED: Fields = Object.fromEntries(
-  [...RESPONSE_ONLY, 'Namespace'].map((name) => [name, drop('Of an answer.', anyObject)]),
+  [...RESPONSE_ONLY, 'Namespace'].map((name) => [name, never('Of an answer.', anyObject)]),
 );
 
 function shapeOfEntry(body: Readonly<Record<string, unknown>>): Description | undefined {

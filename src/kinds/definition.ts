@@ -1,8 +1,8 @@
 /** The definition of a kind: all that the server knows about it, in one place. */
 import {
+  always,
   type Fields,
   type Infer,
-  keep,
   object,
   type Rule,
   type Type,
@@ -13,7 +13,7 @@ import type { Permissions } from './permissions.js';
 import type { PAUSE, Problem } from './problems.js';
 import type { Kind } from './types.js';
 
-type Head = { Kind: ReturnType<typeof keep<string>>; Name: ReturnType<typeof keep<string>> };
+type Head = { Kind: ReturnType<typeof always<string>>; Name: ReturnType<typeof always<string>> };
 
 /** A normalised entry with the given fields. */
 export type EntryOf<F extends Fields> = Infer<Head & F>;
@@ -27,7 +27,7 @@ export interface EntryContext {
 /** What a kind declares besides its fields. */
 interface Rules<T> {
   /** What its entries are for, in one sentence or two for people. */
-  readonly says: string;
+  readonly description: string;
   /** The permission that each operation on its entries needs. */
   readonly permissions: Permissions;
   /**
@@ -88,15 +88,15 @@ export function defineKind<K extends Kind, F extends Fields>(
 ): KindDefinition<EntryOf<F>, K> {
   const { onlyName = '', rules: between = [] } = rules;
   const head: Head = {
-    Kind: keep('The kind of the entry.', text({ values: [kind], limits: { needed: true } })),
-    Name: keep(
+    Kind: always('The kind of the entry.', text({ values: [kind], limits: { needed: true } })),
+    Name: always(
       'The name of the entry. For most kinds, it is the name of a service or gateway.',
       text({ change: (given) => given || onlyName, limits: { needed: onlyName === '' } }),
     ),
   };
   return {
     kind,
-    says: rules.says,
+    description: rules.description,
     type: ruled(object<Head & F>({ ...head, ...fields }, rules.normalise), ...between),
     permissions: rules.permissions,
     scope: rules.scope ?? 'namespace',

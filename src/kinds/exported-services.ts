@@ -1,13 +1,13 @@
 /** `exported-services`: the services that peers may use. */
 
 import {
-  keep,
+  always,
   list,
   type Normal,
   neededList,
   neededText,
+  nonEmpty,
   object,
-  omit,
   text,
 } from '../languages/fields.js';
 import { among, not, rule, ruled } from '../languages/rules.js';
@@ -19,25 +19,28 @@ import { type Problem, problem } from './problems.js';
 const namedDefault = rule('The name is default.', among('Name', 'default'));
 const onePeer = rule('The peer is not a wildcard.', not(among('Peer', '*')));
 const consumer = object({
-  Peer: omit('The peer that may use the service.', text(), 'peer', 'peer_name'),
-  Partition: omit('The admin partition. Only default is supported.', partition),
-  SamenessGroup: omit(
+  Peer: nonEmpty('The peer that may use the service.', text(), 'peer', 'peer_name'),
+  Partition: nonEmpty('The admin partition. Only default is supported.', partition),
+  SamenessGroup: nonEmpty(
     'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
   ),
 });
 const exported = object({
-  Name: keep('The name of the service, or `*` for all services.', neededText),
-  Namespace: omit('The namespace of the entry, as that of the service. It is not stored.', text()),
-  Consumers: keep('Who may use the service.', neededList(ruled(consumer, onePeer))),
+  Name: always('The name of the service, or `*` for all services.', neededText),
+  Namespace: nonEmpty(
+    'The namespace of the entry, as that of the service. It is not stored.',
+    text(),
+  ),
+  Consumers: always('Who may use the service.', neededList(ruled(consumer, onePeer))),
 });
 
 export const exportedServices = defineKind(
   'exported-services',
-  { Services: omit('The services that peers may use.', list(exported)), Meta: metaField },
+  { Services: nonEmpty('The services that peers may use.', list(exported)), Meta: metaField },
   {
-    says: 'The services that peers may use.',
+    description: 'The services that peers may use.',
     permissions: OF_MESH,
     rules: [namedDefault],
     *validate(entry, { namespace }) {

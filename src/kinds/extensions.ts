@@ -1,10 +1,10 @@
 /** EnvoyExtensions: names, version constraints and arguments of the built-in extensions. */
 
 import {
+  always,
   boolean,
   free,
   isObject,
-  keep,
   list,
   type Normal,
   object,
@@ -30,22 +30,22 @@ const constraints = textLike(`^(?:${CONSTRAINT}(?:,${CONSTRAINT})*)?$`);
 const CONSTRAINTS_LENGTH_MAX = 256;
 
 const extension = object({
-  Name: keep(
+  Name: always(
     'The name of a built-in extension.',
     text({ values: EXTENSIONS, limits: { needed: true } }),
   ),
-  Required: keep(
+  Required: always(
     'Whether a proxy that cannot use the extension refuses its configuration.',
     boolean,
   ),
-  Arguments: keep('The arguments of the extension.', free()),
-  ConsulVersion: keep(
+  Arguments: always('The arguments of the extension.', free()),
+  ConsulVersion: always(
     'The server versions with which the extension is used, such as ">= 1.16".',
     constraints,
     'consul_version',
     'consulversion',
   ),
-  EnvoyVersion: keep(
+  EnvoyVersion: always(
     'The Envoy versions with which the extension is used.',
     constraints,
     'envoy_version',

@@ -1,16 +1,16 @@
 /** `ingress-gateway`: services that are reachable from outside the mesh. */
 
 import {
+  always,
   boolean,
-  given,
   type Infer,
-  keep,
+  ifSent,
   list,
   type Normal,
   neededList,
   neededText,
+  nonEmpty,
   object,
-  omit,
   type Rule,
   text,
   textLike,
@@ -49,8 +49,12 @@ import { tlsFields, tlsProblem, tlsRules } from './tls.js';
 const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
 
 const sds = object({
-  ClusterName: omit('The Envoy cluster that serves certificates over SDS.', text(), 'cluster_name'),
-  CertResource: omit('The name of the certificate in that cluster.', text(), 'cert_resource'),
+  ClusterName: nonEmpty(
+    'The Envoy cluster that serves certificates over SDS.',
+    text(),
+    'cluster_name',
+  ),
+  CertResource: nonEmpty('The name of the certificate in that cluster.', text(), 'cert_resource'),
 });
 const clusterOfResource = needs('CertResource', 'ClusterName');
 const resourceOfCluster = needs('ClusterName', 'CertResource');
@@ -58,8 +62,8 @@ const resourceOfCluster = needs('ClusterName', 'CertResource');
 const tlsWith = (...between: Rule[]) =>
   ruled(
     object({
-      Enabled: keep('Whether listeners accept TLS.', boolean),
-      SDS: given(
+      Enabled: always('Whether listeners accept TLS.', boolean),
+      SDS: ifSent(
         'The source of the certificates, instead of the built-in CA.',
         ruled(sds, ...between),
       ),
@@ -93,36 +97,40 @@ const hostsOfCertificate = rule(
   when(inside('TLS', inside('SDS', set('CertResource'))), set('Hosts')),
 );
 const service = object({
-  Name: keep(
+  Name: always(
     'The name of the service, or `*` for all services that use the protocol of the listener.',
     neededText,
   ),
-  Hosts: keep(
+  Hosts: always(
     'The host names of requests for the service. By default, they are derived from its name.',
     list(textLike(HOST_NAME)),
   ),
-  TLS: given(
+  TLS: ifSent(
     'TLS settings of this service.',
-    object({ SDS: given('The source of the certificate for the hosts.', sds) }),
+    object({ SDS: ifSent('The source of the certificate for the hosts.', sds) }),
   ),
-  RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
-  ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
-  MaxConnections: omit(
+  RequestHeaders: ifSent('Changes to the headers of requests.', headerChanges, 'request_headers'),
+  ResponseHeaders: ifSent(
+    'Changes to the headers of responses.',
+    headerChanges,
+    'response_headers',
+  ),
+  MaxConnections: nonEmpty(
     'The maximum number of open connections to the service.',
     uint32,
     'max_connections',
   ),
-  MaxPendingRequests: omit(
+  MaxPendingRequests: nonEmpty(
     'The maximum number of requests that wait for a connection.',
     uint32,
     'max_pending_requests',
   ),
-  MaxConcurrentRequests: omit(
+  MaxConcurrentRequests: nonEmpty(
     'The maximum number of concurrent requests.',
     uint32,
     'max_concurrent_requests',
   ),
-  PassiveHealthCheck: given(
+  PassiveHealthCheck: ifSent(
     'When a failing instance is temporarily ejected.',
     passiveHealthCheck,
     'passive_health_check',
@@ -130,31 +138,31 @@ const service = object({
   Meta: metaField,
 });
 const listener = object({
-  Port: keep('The port on which the gateway listens.', whole()),
-  Protocol: keep(
+  Port: always('The port on which the gateway listens.', whole()),
+  Protocol: always(
     'The protocol of the listener.',
     text({ change: (value) => value.toLowerCase() || 'tcp', values: ['', ...PROTOCOLS] }),
   ),
-  TLS: given('TLS settings of this listener.', listenerTls),
-  Services: keep(
+  TLS: ifSent('TLS settings of this listener.', listenerTls),
+  Services: always(
     'The services behind the listener.',
     neededList(ruled(service, wildcardWithoutHosts, hostsOfCertificate), { unique: true }),
   ),
 });
 const defaults = object({
-  MaxConnections: keep(
+  MaxConnections: always(
     'The maximum number of open connections to a service. 0 means no limit.',
     uint32,
   ),
-  MaxPendingRequests: keep(
+  MaxPendingRequests: always(
     'The maximum number of requests that wait for a connection. 0 means no limit.',
     uint32,
   ),
-  MaxConcurrentRequests: keep(
+  MaxConcurrentRequests: always(
     'The maximum number of concurrent requests. 0 means no limit.',
     uint32,
   ),
-  PassiveHealthCheck: given(
+  PassiveHealthCheck: ifSent(
     'When a failing instance is temporarily ejected.',
     passiveHealthCheck,
     'passive_health_check',
@@ -167,16 +175,16 @@ type GatewayTls = Normal<typeof gatewayTls>;
 export const ingressGateway = defineKind(
   'ingress-gateway',
   {
-    TLS: keep('TLS settings of all listeners.', gatewayTls),
-    Listeners: keep(
+    TLS: always('TLS settings of all listeners.', gatewayTls),
+    Listeners: always(
       'The listeners of the gateway, with their ports and services.',
       list(ruled(listener, plainTcp), { unique: true }),
     ),
-    Defaults: given('Limits for all services of the gateway.', defaults),
+    Defaults: ifSent('Limits for all services of the gateway.', defaults),
     Meta: metaField,
   },
   {
-    says: 'Services that can be reached from outside the mesh.',
+    description: 'Services that can be reached from outside the mesh.',
     permissions: OF_GATEWAY,
     rules: [clusterOfGateway],
     *names(entry): Iterable<string> {

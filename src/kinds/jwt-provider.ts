@@ -3,14 +3,14 @@
  * server stores and checks it, and fetches nothing.
  */
 import {
+  always,
   boolean,
-  given,
-  keep,
+  ifSent,
   list,
   type Normal,
   neededText,
+  nonEmpty,
   object,
-  omit,
   positiveDuration,
   text,
   whole,
@@ -29,23 +29,23 @@ const CLOCK_SKEW_S = 30;
 
 const oneAuthority = exactlyOne('Filename', 'EnvironmentVariable', 'InlineString', 'InlineBytes');
 const trustedCa = object({
-  Filename: omit('The file that contains the certificates.', text()),
-  EnvironmentVariable: omit(
+  Filename: nonEmpty('The file that contains the certificates.', text()),
+  EnvironmentVariable: nonEmpty(
     'The environment variable that holds the certificates.',
     text(),
     'environment_variable',
   ),
-  InlineString: omit('The certificates as text.', text(), 'inline_string'),
+  InlineString: nonEmpty('The certificates as text.', text(), 'inline_string'),
   // base64
-  InlineBytes: omit('The certificates in base64.', text(), 'inline_bytes'),
+  InlineBytes: nonEmpty('The certificates in base64.', text(), 'inline_bytes'),
 });
 const oneCertificateSource = exactlyOne('CaCertificateProviderInstance', 'TrustedCA');
 const tlsCertificates = object({
-  CaCertificateProviderInstance: given(
+  CaCertificateProviderInstance: ifSent(
     'A certificate provider known to Envoy.',
     object({
-      InstanceName: omit('The name of the provider.', text(), 'instance_name'),
-      CertificateName: omit(
+      InstanceName: nonEmpty('The name of the provider.', text(), 'instance_name'),
+      CertificateName: nonEmpty(
         'The name of the certificate at the provider.',
         text(),
         'certificate_name',
@@ -53,55 +53,63 @@ const tlsCertificates = object({
     }),
     'ca_certificate_provider_instance',
   ),
-  TrustedCA: given(
+  TrustedCA: ifSent(
     'The certificates themselves, from one source.',
     ruled(trustedCa, oneAuthority),
     'trusted_ca',
   ),
 });
 const remoteKeys = object({
-  URI: omit('The URI from which the key set is fetched.', neededText),
-  RequestTimeoutMs: omit(
+  URI: nonEmpty('The URI from which the key set is fetched.', neededText),
+  RequestTimeoutMs: nonEmpty(
     'The time limit for fetching the key set, in milliseconds.',
     whole64,
     'request_timeout_ms',
   ),
-  CacheDuration: omit('How long a fetched key set is used.', positiveDuration, 'cache_duration'),
-  FetchAsynchronously: omit(
+  CacheDuration: nonEmpty(
+    'How long a fetched key set is used.',
+    positiveDuration,
+    'cache_duration',
+  ),
+  FetchAsynchronously: nonEmpty(
     'Whether a listener starts before the key set is fetched.',
     boolean,
     'fetch_asynchronously',
   ),
-  UseSNI: omit('Whether the host of the URI is sent as the TLS server name.', boolean, 'use_sni'),
-  RetryPolicy: given(
+  UseSNI: nonEmpty(
+    'Whether the host of the URI is sent as the TLS server name.',
+    boolean,
+    'use_sni',
+  ),
+  RetryPolicy: ifSent(
     'How a failed fetch is retried.',
     object({
-      NumRetries: omit('How many times a fetch is retried.', whole64, 'num_retries'),
-      RetryPolicyBackOff: given(
+      NumRetries: nonEmpty('How many times a fetch is retried.', whole64, 'num_retries'),
+      RetryPolicyBackOff: ifSent(
         'The pauses between attempts.',
         object({
-          BaseInterval: omit('The first pause.', positiveDuration, 'base_interval'),
-          MaxInterval: omit('The longest pause.', positiveDuration, 'max_interval'),
+          BaseInterval: nonEmpty('The first pause.', positiveDuration, 'base_interval'),
+          MaxInterval: nonEmpty('The longest pause.', positiveDuration, 'max_interval'),
         }),
         'retry_policy_back_off',
       ),
     }),
     'retry_policy',
   ),
-  JWKSCluster: given(
+  JWKSCluster: ifSent(
     'How the server of the key set is reached.',
     object({
-      DiscoveryType: omit(
+      DiscoveryType: nonEmpty(
         'How the addresses of the server are found.',
         text({ values: ['', ...DISCOVERY_TYPES] }),
         'discovery_type',
       ),
-      TLSCertificates: given(
+      TLSCertificates: ifSent(
         'The certificates used to verify the server.',
         ruled(tlsCertificates, oneCertificateSource),
         'tls_certificates',
       ),
-      ConnectTimeout: omit(
+      ConnectTimeout: nonEmpty(
         'The time limit for connecting to the server.',
         positiveDuration,
         'connect_timeout',
@@ -113,36 +121,36 @@ const remoteKeys = object({
 const oneLocation = exactlyOne('Local', 'Remote');
 const oneLocalSource = exactlyOne('JWKS', 'Filename');
 const keySet = object({
-  Local: given(
+  Local: ifSent(
     'A key set that proxies already have.',
     ruled(
       object({
-        JWKS: omit('The key set in base64.', text()),
-        Filename: omit('The file on the proxies that contains the key set.', text()),
+        JWKS: nonEmpty('The key set in base64.', text()),
+        Filename: nonEmpty('The file on the proxies that contains the key set.', text()),
       }),
       oneLocalSource,
     ),
   ),
-  Remote: given('A key set that proxies fetch.', remoteKeys),
+  Remote: ifSent('A key set that proxies fetch.', remoteKeys),
 });
 const oneCarrier = exactlyOne('Header', 'QueryParam', 'Cookie');
 const location = object({
-  Header: given(
+  Header: ifSent(
     'A header that carries the token.',
     object({
-      Name: omit('The name of the header.', neededText),
-      ValuePrefix: omit('Text before the token, such as "Bearer ".', text(), 'value_prefix'),
-      Forward: omit('Whether the header is kept in requests to the service.', boolean),
+      Name: nonEmpty('The name of the header.', neededText),
+      ValuePrefix: nonEmpty('Text before the token, such as "Bearer ".', text(), 'value_prefix'),
+      Forward: nonEmpty('Whether the header is kept in requests to the service.', boolean),
     }),
   ),
-  QueryParam: given(
+  QueryParam: ifSent(
     'A query parameter that carries the token.',
-    object({ Name: omit('The name of the query parameter.', neededText) }),
+    object({ Name: nonEmpty('The name of the query parameter.', neededText) }),
     'query_param',
   ),
-  Cookie: given(
+  Cookie: ifSent(
     'A cookie that carries the token.',
-    object({ Name: omit('The name of the cookie.', neededText) }),
+    object({ Name: nonEmpty('The name of the cookie.', neededText) }),
   ),
 });
 
@@ -150,42 +158,42 @@ const location = object({
 export const jwtProvider = defineKind(
   'jwt-provider',
   {
-    JSONWebKeySet: given(
+    JSONWebKeySet: ifSent(
       'The keys used to verify tokens.',
       ruled(keySet, oneLocation),
       'json_web_key_set',
     ),
-    Issuer: omit('The issuer that tokens must name.', text()),
-    Audiences: omit('The accepted audiences. A token must name one of them.', list(text())),
-    Locations: omit(
+    Issuer: nonEmpty('The issuer that tokens must name.', text()),
+    Audiences: nonEmpty('The accepted audiences. A token must name one of them.', list(text())),
+    Locations: nonEmpty(
       'Where requests carry the token. Defaults to the Authorization header.',
       list(ruled(location, oneCarrier)),
     ),
-    Forwarding: given(
+    Forwarding: ifSent(
       'A header in which the payload of a token is forwarded.',
       object({
-        HeaderName: omit('The name of the header.', neededText, 'header_name'),
-        PadForwardPayloadHeader: keep(
+        HeaderName: nonEmpty('The name of the header.', neededText, 'header_name'),
+        PadForwardPayloadHeader: always(
           'Whether the base64 encoding of the payload is padded.',
           boolean,
           'pad_forward_payload_header',
         ),
       }),
     ),
-    ClockSkewSeconds: keep(
+    ClockSkewSeconds: always(
       'The maximum difference between the clocks of the issuer and the proxy, in seconds.',
       whole({ min: 0, change: (seconds) => seconds || CLOCK_SKEW_S }),
       'clock_skew_seconds',
     ),
-    CacheConfig: given(
+    CacheConfig: ifSent(
       'A cache of verified tokens.',
-      object({ Size: omit('The number of tokens in the cache.', whole64) }),
+      object({ Size: nonEmpty('The number of tokens in the cache.', whole64) }),
       'cache_config',
     ),
     Meta: metaField,
   },
   {
-    says: 'An issuer of JSON Web Tokens: its keys, and where requests carry a token.',
+    description: 'An issuer of JSON Web Tokens: its keys, and where requests carry a token.',
     permissions: OF_JWT_PROVIDER,
     scope: 'cluster',
     reportsAll: true,

@@ -1,16 +1,24 @@
 /** What entries demand of the JSON Web Token of a request, by the names of jwt-providers. */
-import { given, list, type Normal, neededText, object, omit, text } from '../languages/fields.js';
+import {
+  ifSent,
+  list,
+  type Normal,
+  neededText,
+  nonEmpty,
+  object,
+  text,
+} from '../languages/fields.js';
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
 const provider = object({
-  Name: omit('The name of a jwt-provider.', neededText),
-  VerifyClaims: omit(
+  Name: nonEmpty('The name of a jwt-provider.', neededText),
+  VerifyClaims: nonEmpty(
     'The claims that the token must have.',
     list(
       object({
-        Path: omit('The path to the claim, as a list of names.', list(text())),
-        Value: omit('The value of the claim, or one of its values if it is a list.', text()),
+        Path: nonEmpty('The path to the claim, as a list of names.', list(text())),
+        Value: nonEmpty('The value of the claim, or one of its values if it is a list.', text()),
       }),
     ),
     'verify_claims',
@@ -19,13 +27,13 @@ const provider = object({
 
 /** A token of any of the providers, with all the claims named beside it. */
 export const jwtRequirement = object({
-  Providers: omit('The providers, one of which must have issued the token.', list(provider)),
+  Providers: nonEmpty('The providers, one of which must have issued the token.', list(provider)),
 });
 export type JwtRequirement = Normal<typeof jwtRequirement>;
 
 /** The same for api-gateways and their routes, where a given list must not be empty. */
 export const gatewayJwt = object({
-  Providers: given(
+  Providers: ifSent(
     'The providers, one of which must have issued the token.',
     list(provider, { min: 1 }),
   ),

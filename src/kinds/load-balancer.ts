@@ -3,11 +3,11 @@
 import {
   boolean,
   duration,
-  given,
+  ifSent,
   list,
   type Normal,
+  nonEmpty,
   object,
-  omit,
   text,
   uint32,
 } from '../languages/fields.js';
@@ -45,35 +45,35 @@ const sessionOrTtl = rule(
   not(all(set('Session'), set('TTL'))),
 );
 const hashPolicy = object({
-  Field: omit('What is hashed.', text({ values: ['', ...HASH_FIELDS] })),
-  FieldValue: omit('The name of the header, cookie or query parameter.', text(), 'field_value'),
-  CookieConfig: given(
+  Field: nonEmpty('What is hashed.', text({ values: ['', ...HASH_FIELDS] })),
+  FieldValue: nonEmpty('The name of the header, cookie or query parameter.', text(), 'field_value'),
+  CookieConfig: ifSent(
     'The cookie to set if a request has none.',
     ruled(
       object({
-        Session: omit('Whether the cookie expires with the session of the client.', boolean),
-        TTL: omit('How long the cookie lasts.', duration),
-        Path: omit('The path of the cookie.', text()),
+        Session: nonEmpty('Whether the cookie expires with the session of the client.', boolean),
+        TTL: nonEmpty('How long the cookie lasts.', duration),
+        Path: nonEmpty('The path of the cookie.', text()),
       }),
       sessionOrTtl,
     ),
     'cookie_config',
   ),
-  SourceIP: omit('Whether the address of the client is hashed.', boolean, 'source_ip'),
-  Terminal: omit('Whether later policies are skipped once this one yields a hash.', boolean),
+  SourceIP: nonEmpty('Whether the address of the client is hashed.', boolean, 'source_ip'),
+  Terminal: nonEmpty('Whether later policies are skipped once this one yields a hash.', boolean),
 });
 
 const balancer = object({
-  Policy: omit('How an instance is chosen for a request.', text({ values: POLICIES })),
-  RingHashConfig: given(
+  Policy: nonEmpty('How an instance is chosen for a request.', text({ values: POLICIES })),
+  RingHashConfig: ifSent(
     'Settings of ring_hash.',
     object({
-      MinimumRingSize: omit(
+      MinimumRingSize: nonEmpty(
         'The minimum number of entries in the ring.',
         uint32,
         'minimum_ring_size',
       ),
-      MaximumRingSize: omit(
+      MaximumRingSize: nonEmpty(
         'The maximum number of entries in the ring.',
         uint32,
         'maximum_ring_size',
@@ -81,10 +81,10 @@ const balancer = object({
     }),
     'ring_hash_config',
   ),
-  LeastRequestConfig: given(
+  LeastRequestConfig: ifSent(
     'Settings of least_request.',
     object({
-      ChoiceCount: omit(
+      ChoiceCount: nonEmpty(
         'How many instances are compared for each request.',
         uint32,
         'choice_count',
@@ -92,7 +92,7 @@ const balancer = object({
     }),
     'least_request_config',
   ),
-  HashPolicies: omit(
+  HashPolicies: nonEmpty(
     'What is hashed, for ring_hash and maglev.',
     list(
       ruled(hashPolicy, sourceOrField, sourceOrValue, valueOfField, fieldOfValue, cookieSettings),

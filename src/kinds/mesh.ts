@@ -1,6 +1,6 @@
 /** `mesh`: settings of the whole mesh. */
 
-import { boolean, given, keep, object, omit, text } from '../languages/fields.js';
+import { always, boolean, ifSent, nonEmpty, object, text } from '../languages/fields.js';
 import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { OPEN_TO_READ } from './permissions.js';
@@ -17,18 +17,18 @@ const SLASH_ACTIONS = [
 const UNDERSCORE_ACTIONS = ['ALLOW', 'REJECT_REQUEST', 'DROP_HEADER'];
 
 const requestNormalization = object({
-  InsecureDisablePathNormalization: keep(
+  InsecureDisablePathNormalization: always(
     'Whether paths are compared as they were sent. Path-based rules can then be bypassed.',
     boolean,
     'insecure_disable_path_normalization',
   ),
-  MergeSlashes: keep('Whether consecutive slashes count as one.', boolean, 'merge_slashes'),
-  PathWithEscapedSlashesAction: keep(
+  MergeSlashes: always('Whether consecutive slashes count as one.', boolean, 'merge_slashes'),
+  PathWithEscapedSlashesAction: always(
     'What happens to a path with escaped slashes.',
     text({ values: ['', ...SLASH_ACTIONS] }),
     'path_with_escaped_slashes_action',
   ),
-  HeadersWithUnderscoresAction: keep(
+  HeadersWithUnderscoresAction: always(
     'What happens to headers with underscores in their names.',
     text({ values: ['', ...UNDERSCORE_ACTIONS] }),
     'headers_with_underscores_action',
@@ -38,10 +38,10 @@ const requestNormalization = object({
 export const mesh = defineKind(
   'mesh',
   {
-    TransparentProxy: keep(
+    TransparentProxy: always(
       'Settings for transparent mode.',
       object({
-        MeshDestinationsOnly: keep(
+        MeshDestinationsOnly: always(
           'Whether proxies refuse connections to anything outside the mesh.',
           boolean,
           'mesh_destinations_only',
@@ -49,35 +49,35 @@ export const mesh = defineKind(
       }),
       'transparent_proxy',
     ),
-    AllowEnablingPermissiveMutualTLS: omit(
+    AllowEnablingPermissiveMutualTLS: nonEmpty(
       'Whether services may accept connections without mutual TLS.',
       boolean,
       'allow_enabling_permissive_mutual_tls',
     ),
-    ValidateClusters: omit(
+    ValidateClusters: nonEmpty(
       'Whether Envoy checks that the clusters of its routes exist.',
       boolean,
       'validate_clusters',
     ),
-    TLS: given(
+    TLS: ifSent(
       'Settings for TLS between proxies.',
       object({
-        Incoming: given('TLS settings for connections to services.', tlsDirection),
-        Outgoing: given('TLS settings for connections from services.', tlsDirection),
+        Incoming: ifSent('TLS settings for connections to services.', tlsDirection),
+        Outgoing: ifSent('TLS settings for connections from services.', tlsDirection),
       }),
     ),
-    HTTP: given(
+    HTTP: ifSent(
       'Settings for HTTP between proxies.',
       object({
-        SanitizeXForwardedClientCert: keep(
+        SanitizeXForwardedClientCert: always(
           'Whether proxies drop the header x-forwarded-client-cert.',
           boolean,
           'sanitize_x_forwarded_client_cert',
         ),
-        Incoming: given(
+        Incoming: ifSent(
           'Settings for requests to services.',
           object({
-            RequestNormalization: given(
+            RequestNormalization: ifSent(
               'How requests are normalised before rules are applied to them.',
               requestNormalization,
               'request_normalization',
@@ -86,10 +86,10 @@ export const mesh = defineKind(
         ),
       }),
     ),
-    Peering: given(
+    Peering: ifSent(
       'Settings for connections between peers.',
       object({
-        PeerThroughMeshGateways: keep(
+        PeerThroughMeshGateways: always(
           'Whether the peering traffic itself goes through mesh gateways.',
           boolean,
           'peer_through_mesh_gateways',
@@ -99,7 +99,7 @@ export const mesh = defineKind(
     Meta: metaField,
   },
   {
-    says: 'Settings for the whole mesh.',
+    description: 'Settings for the whole mesh.',
     permissions: OPEN_TO_READ,
     scope: 'cluster',
     onlyName: 'mesh',

@@ -1,15 +1,15 @@
 /** `proxy-defaults`: the defaults of every proxy. */
 
 import {
+  always,
   boolean,
   free,
-  given,
+  ifSent,
   jsonKind,
-  keep,
   list,
   type Normal,
+  nonEmpty,
   object,
-  omit,
   text,
 } from '../languages/fields.js';
 import { among, atMostOne, rule, ruled, set, when } from '../languages/rules.js';
@@ -38,20 +38,20 @@ const fileNeedsPath = rule('Type file needs Path.', when(among('Type', 'file'), 
 const pathNeedsFile = rule('Path needs Type file.', when(set('Path'), among('Type', 'file')));
 const oneLogFormat = atMostOne('JSONFormat', 'TextFormat');
 const accessLogs = object({
-  Enabled: omit('Whether proxies log connections and requests.', boolean),
-  DisableListenerLogs: omit(
+  Enabled: nonEmpty('Whether proxies log connections and requests.', boolean),
+  DisableListenerLogs: nonEmpty(
     'Whether connections that no listener accepts are omitted.',
     boolean,
     'disable_listener_logs',
   ),
-  Type: omit('Where the logs go. Defaults to standard output.', text({ values: LOG_TYPES })),
-  Path: omit('The log file. Set only if the type is file.', text()),
-  JSONFormat: omit('The format of a line, as a JSON object.', text(), 'json_format'),
-  TextFormat: omit('The format of a line, as text.', text(), 'text_format'),
+  Type: nonEmpty('Where the logs go. Defaults to standard output.', text({ values: LOG_TYPES })),
+  Path: nonEmpty('The log file. Set only if the type is file.', text()),
+  JSONFormat: nonEmpty('The format of a line, as a JSON object.', text(), 'json_format'),
+  TextFormat: nonEmpty('The format of a line, as text.', text(), 'text_format'),
 });
 /** The field `PrioritizeByLocality`, which localityProblems refuses unless it is empty. */
 export const prioritizeByLocality = object({
-  Mode: omit('The preference. It is not supported.', text()),
+  Mode: nonEmpty('The preference. It is not supported.', text()),
 });
 
 /**
@@ -67,38 +67,38 @@ function withoutLonelyLists(config: Record<string, unknown>): Record<string, unk
 }
 
 const fields = {
-  Config: keep(
+  Config: always(
     'Settings that proxies read by name, such as protocol.',
     free(withoutLonelyLists, { [SOCKET_DIRECTORY]: SOCKET_DIRECTORY_MAX }),
   ),
-  Mode: omit('How proxies receive the outbound connections of their services.', proxyMode),
-  TransparentProxy: keep('Settings for transparent mode.', transparentProxy, 'transparent_proxy'),
-  MutualTLSMode: omit(
+  Mode: nonEmpty('How proxies receive the outbound connections of their services.', proxyMode),
+  TransparentProxy: always('Settings for transparent mode.', transparentProxy, 'transparent_proxy'),
+  MutualTLSMode: nonEmpty(
     'Whether services accept connections without mutual TLS.',
     mutualTlsMode,
     'mutual_tls_mode',
   ),
-  MeshGateway: keep('How connections use mesh gateways.', meshGateway, 'mesh_gateway'),
-  Expose: keep('Paths that proxies expose outside the mesh.', expose),
-  AccessLogs: keep(
+  MeshGateway: always('How connections use mesh gateways.', meshGateway, 'mesh_gateway'),
+  Expose: always('Paths that proxies expose outside the mesh.', expose),
+  AccessLogs: always(
     'The logs of connections and requests.',
     ruled(accessLogs, fileNeedsPath, pathNeedsFile, oneLogFormat),
     'access_logs',
   ),
-  EnvoyExtensions: omit(
+  EnvoyExtensions: nonEmpty(
     'Built-in extensions for all proxies.',
     envoyExtensions,
     'envoy_extensions',
   ),
-  FailoverPolicy: given(
+  FailoverPolicy: ifSent(
     'The order in which failover tries its targets.',
     object({
-      Mode: omit('The order of targets.', text({ values: FAILOVER_MODES })),
-      Regions: omit('The regions to try, in order.', list(text())),
+      Mode: nonEmpty('The order of targets.', text({ values: FAILOVER_MODES })),
+      Regions: nonEmpty('The regions to try, in order.', list(text())),
     }),
     'failover_policy',
   ),
-  PrioritizeByLocality: given(
+  PrioritizeByLocality: ifSent(
     'A preference for nearby instances. It is not supported.',
     prioritizeByLocality,
     'prioritize_by_locality',
@@ -108,7 +108,7 @@ const fields = {
 export type ProxyDefaults = EntryOf<typeof fields>;
 
 export const proxyDefaults = defineKind('proxy-defaults', fields, {
-  says: 'The default settings of all proxies.',
+  description: 'The default settings of all proxies.',
   permissions: OPEN_TO_READ,
   scope: 'cluster',
   onlyName: 'global',

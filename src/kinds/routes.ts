@@ -1,16 +1,16 @@
 /** `http-route` and `tcp-route`: traffic from an api-gateway to services. */
 
 import {
+  always,
   boolean,
-  drop,
   duration,
   free,
-  keep,
   later,
   list,
   map,
   type Normal,
   neededText,
+  never,
   nullable,
   object,
   text,
@@ -35,61 +35,61 @@ import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';
 
 const parent = object({
-  Kind: keep('The kind of the gateway.', textOr('api-gateway', ['api-gateway'])),
-  Name: keep('The name of the gateway.', text()),
-  SectionName: keep('The listener of the gateway. Defaults to all listeners that fit.', text()),
+  Kind: always('The kind of the gateway.', textOr('api-gateway', ['api-gateway'])),
+  Name: always('The name of the gateway.', text()),
+  SectionName: always('The listener of the gateway. Defaults to all listeners that fit.', text()),
 });
 /** A gateway, or a listener of it, to which a route asks to bind. */
 export type Parent = Normal<typeof parent>;
 
 const headerFilters = list(
   object({
-    Add: keep('Headers to add, with their values.', map(text())),
-    Remove: keep('Headers to remove.', list(text())),
-    Set: keep('Headers to set, replacing any existing values.', map(text())),
+    Add: always('Headers to add, with their values.', map(text())),
+    Remove: always('Headers to remove.', list(text())),
+    Set: always('Headers to set, replacing any existing values.', map(text())),
   }),
 );
 const filters = object({
-  Headers: keep('Changes to the headers of requests.', headerFilters),
-  URLRewrite: keep(
+  Headers: always('Changes to the headers of requests.', headerFilters),
+  URLRewrite: always(
     'A rewrite of the request path.',
-    nullable(object({ Path: keep('The path that replaces the matched prefix.', text()) })),
+    nullable(object({ Path: always('The path that replaces the matched prefix.', text()) })),
   ),
-  RetryFilter: keep(
+  RetryFilter: always(
     'When a failed request is retried.',
     nullable(
       object({
-        NumRetries: keep('How many times a request is retried.', uint32),
-        RetryOn: keep('The conditions under which a request is retried.', list(text())),
-        RetryOnStatusCodes: keep(
+        NumRetries: always('How many times a request is retried.', uint32),
+        RetryOn: always('The conditions under which a request is retried.', list(text())),
+        RetryOnStatusCodes: always(
           'The response status codes on which a request is retried.',
           list(uint32),
         ),
-        RetryOnConnectFailure: keep(
+        RetryOnConnectFailure: always(
           'Whether a request is retried if no connection could be established.',
           boolean,
         ),
       }),
     ),
   ),
-  TimeoutFilter: keep(
+  TimeoutFilter: always(
     'How long requests may take.',
     nullable(
       object({
-        RequestTimeout: keep('How long a response may take.', duration),
-        IdleTimeout: keep('How long a request may remain idle, with nothing sent.', duration),
+        RequestTimeout: always('How long a response may take.', duration),
+        IdleTimeout: always('How long a request may remain idle, with nothing sent.', duration),
       }),
     ),
   ),
-  JWT: keep('The JSON Web Token that a request must carry.', nullable(gatewayJwt)),
-  ExtProc: drop('External processing, a feature of later releases that is not supported.', later),
-  ExtAuthz: drop(
+  JWT: always('The JSON Web Token that a request must carry.', nullable(gatewayJwt)),
+  ExtProc: never('External processing, a feature of later releases that is not supported.', later),
+  ExtAuthz: never(
     'External authorization, a feature of later releases that is not supported.',
     later,
   ),
 });
 const responseFilters = object({
-  Headers: keep('Changes to the headers of responses.', headerFilters),
+  Headers: always('Changes to the headers of responses.', headerFilters),
 });
 
 const HEADER_MATCHES = ['present', 'exact', 'prefix', 'suffix', 'regex'];
@@ -102,24 +102,24 @@ const absolutePath = rule(
 const comparisons = (noun: string, values: readonly string[]) =>
   list(
     object({
-      Match: keep('How the value is compared.', text({ values, limits: { needed: true } })),
-      Name: keep(`The name of the ${noun}.`, neededText),
-      Value: keep('The value to compare with.', text()),
+      Match: always('How the value is compared.', text({ values, limits: { needed: true } })),
+      Name: always(`The name of the ${noun}.`, neededText),
+      Value: always('The value to compare with.', text()),
     }),
   );
 const match = object({
-  Headers: keep('Conditions on headers.', comparisons('header', HEADER_MATCHES)),
-  Method: keep('The HTTP method. Empty means all.', httpMethodOrAny),
-  Path: keep(
+  Headers: always('Conditions on headers.', comparisons('header', HEADER_MATCHES)),
+  Method: always('The HTTP method. Empty means all.', httpMethodOrAny),
+  Path: always(
     'A condition on the path.',
     ruled(
       object(
         {
-          Match: keep(
+          Match: always(
             'How the path is compared. Empty matches every path.',
             text({ values: ['', ...PATH_MATCHES] }),
           ),
-          Value: keep('The path to compare with.', text()),
+          Value: always('The path to compare with.', text()),
         },
         // A path without a match type matches every path.
         (path) => (path.Match === '' ? { Match: 'prefix', Value: '/' } : path),
@@ -127,47 +127,47 @@ const match = object({
       absolutePath,
     ),
   ),
-  Query: keep('Conditions on query parameters.', comparisons('query parameter', QUERY_MATCHES)),
+  Query: always('Conditions on query parameters.', comparisons('query parameter', QUERY_MATCHES)),
 });
 const routedService = object({
-  Name: keep('The name of the service.', text()),
-  Weight: keep(
+  Name: always('The name of the service.', text()),
+  Weight: always(
     'The share of requests, relative to the other services of the rule.',
     whole({ change: (weight) => (weight <= 0 ? 1 : weight) }),
   ),
-  Filters: keep('Filters applied to requests sent to the service.', filters),
-  ResponseFilters: keep('Filters applied to responses from the service.', responseFilters),
+  Filters: always('Filters applied to requests sent to the service.', filters),
+  ResponseFilters: always('Filters applied to responses from the service.', responseFilters),
 });
 const routeRule = object({
-  Filters: keep('Filters applied to requests that match the rule.', filters),
-  ResponseFilters: keep(
+  Filters: always('Filters applied to requests that match the rule.', filters),
+  ResponseFilters: always(
     'Filters applied to responses to requests that match the rule.',
     responseFilters,
   ),
-  Matches: keep(
+  Matches: always(
     'The requests to which the rule applies. A request needs to satisfy only one match.',
     list(match),
   ),
-  Services: keep('The services that receive the requests.', list(routedService)),
+  Services: always('The services that receive the requests.', list(routedService)),
 });
 
 export const httpRoute = defineKind(
   'http-route',
   {
-    Parents: keep('The gateways to which the route binds.', list(parent, { unique: true })),
-    Rules: keep('The rules that route requests to services.', list(routeRule)),
-    Hostnames: keep(
+    Parents: always('The gateways to which the route binds.', list(parent, { unique: true })),
+    Rules: always('The rules that route requests to services.', list(routeRule)),
+    Hostnames: always(
       'The host names of the requests. Defaults to all host names of the listener.',
       list(textLike(PLAIN_NAME)),
     ),
     Meta: metaField,
-    Status: drop(
+    Status: never(
       'The status that the server reports for the route. It is accepted but not stored.',
       free(),
     ),
   },
   {
-    says: 'A route for HTTP requests from an api-gateway to services.',
+    description: 'A route for HTTP requests from an api-gateway to services.',
     permissions: OF_MESH,
     hasStatus: true,
     names: (entry): Iterable<string> => routeTargets(servicesOf(entry.Rules), entry.Parents),
@@ -204,19 +204,19 @@ export const httpRoute = defineKind(
 export const tcpRoute = defineKind(
   'tcp-route',
   {
-    Parents: keep('The gateways to which the route binds.', list(parent, { unique: true })),
-    Services: keep(
+    Parents: always('The gateways to which the route binds.', list(parent, { unique: true })),
+    Services: always(
       'The service that receives the connections.',
-      list(object({ Name: keep('The name of the service.', text()) }), { max: 1 }),
+      list(object({ Name: always('The name of the service.', text()) }), { max: 1 }),
     ),
     Meta: metaField,
-    Status: drop(
+    Status: never(
       'The status that the server reports for the route. It is accepted but not stored.',
       free(),
     ),
   },
   {
-    says: 'A route for connections from an api-gateway to a service.',
+    description: 'A route for connections from an api-gateway to a service.',
     permissions: OF_MESH,
     hasStatus: true,
     names: (entry): Iterable<string> => routeTargets(namesOf(entry.Services), entry.Parents),

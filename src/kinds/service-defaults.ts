@@ -1,13 +1,13 @@
 /** `service-defaults`: settings of a service that hold for all of its instances. */
 
 import {
-  given,
-  keep,
+  always,
+  ifSent,
   list,
   type Normal,
   neededList,
+  nonEmpty,
   object,
-  omit,
   port,
   text,
   textLike,
@@ -43,39 +43,39 @@ const noWildcard = rule('The name is not a wildcard.', not(among('Name', '*')));
 const named = rule('An override has a Name.', set('Name'));
 const unnamed = rule('The defaults have no Name.', not(set('Name')));
 const upstream = object({
-  Name: omit('The upstream service. Only overrides have a name.', text()),
-  Peer: keep('The peer from which the upstream is imported.', text()),
-  EnvoyListenerJSON: omit(
+  Name: nonEmpty('The upstream service. Only overrides have a name.', text()),
+  Peer: always('The peer from which the upstream is imported.', text()),
+  EnvoyListenerJSON: nonEmpty(
     'A complete Envoy listener as JSON, instead of the one that a proxy would generate.',
     text(),
     'envoy_listener_json',
   ),
-  EnvoyClusterJSON: omit(
+  EnvoyClusterJSON: nonEmpty(
     'A complete Envoy cluster as JSON, instead of the one that a proxy would generate.',
     text(),
     'envoy_cluster_json',
   ),
-  Protocol: omit(
+  Protocol: nonEmpty(
     'The protocol of the upstream, instead of the one in its own service-defaults.',
     lowerText,
   ),
-  ConnectTimeoutMs: omit(
+  ConnectTimeoutMs: nonEmpty(
     'The time limit for establishing a connection, in milliseconds.',
     whole({ change: (ms) => Math.max(0, ms) }),
     'connect_timeout_ms',
   ),
-  Limits: given('Limits on concurrent connections and requests to the upstream.', upstreamLimits),
-  PassiveHealthCheck: given(
+  Limits: ifSent('Limits on concurrent connections and requests to the upstream.', upstreamLimits),
+  PassiveHealthCheck: ifSent(
     'When a failing instance is temporarily ejected.',
     passiveHealthCheck,
     'passive_health_check',
   ),
-  MeshGateway: keep(
+  MeshGateway: always(
     'How connections to the upstream use mesh gateways.',
     meshGateway,
     'mesh_gateway',
   ),
-  BalanceOutboundConnections: omit(
+  BalanceOutboundConnections: nonEmpty(
     'How connections are distributed across the threads of the proxy.',
     text({ values: BALANCES }),
     'balance_outbound_connections',
@@ -84,105 +84,113 @@ const upstream = object({
 type Upstream = Normal<typeof upstream>;
 
 const destination = object({
-  Addresses: omit(
+  Addresses: nonEmpty(
     'The IP addresses and host names of the destination.',
     neededList(textLike(NAME_OR_ADDRESS), { unique: true }),
   ),
-  Port: omit('The port of the destination.', port),
+  Port: nonEmpty('The port of the destination.', port),
 });
 
 const rateRoute = object({
-  PathExact: omit('The exact path of the requests.', text(), 'path_exact'),
-  PathPrefix: omit('The prefix of the path of the requests.', text(), 'path_prefix'),
-  PathRegex: omit('A regular expression for the path of the requests.', text(), 'path_regex'),
-  RequestsPerSecond: omit(
+  PathExact: nonEmpty('The exact path of the requests.', text(), 'path_exact'),
+  PathPrefix: nonEmpty('The prefix of the path of the requests.', text(), 'path_prefix'),
+  PathRegex: nonEmpty('A regular expression for the path of the requests.', text(), 'path_regex'),
+  RequestsPerSecond: nonEmpty(
     'The average number of requests per second.',
     whole(),
     'requests_per_second',
   ),
-  RequestsMaxBurst: omit('How many requests may arrive at once.', whole(), 'requests_max_burst'),
+  RequestsMaxBurst: nonEmpty(
+    'How many requests may arrive at once.',
+    whole(),
+    'requests_max_burst',
+  ),
 });
 /** Declared only so that the refusal can say that rate limiting is not supported. */
 const rateLimits = object({
-  InstanceLevel: keep(
+  InstanceLevel: always(
     'Limits for each instance of the service.',
     object({
-      RequestsPerSecond: omit(
+      RequestsPerSecond: nonEmpty(
         'The average number of requests per second.',
         whole(),
         'requests_per_second',
       ),
-      RequestsMaxBurst: omit(
+      RequestsMaxBurst: nonEmpty(
         'How many requests may arrive at once.',
         whole(),
         'requests_max_burst',
       ),
-      Routes: omit('Separate limits for specific paths.', list(rateRoute)),
+      Routes: nonEmpty('Separate limits for specific paths.', list(rateRoute)),
     }),
     'instance_level',
   ),
 });
 
 const fields = {
-  Protocol: keep(
+  Protocol: always(
     'The protocol of the service. Routing by path or header requires an HTTP-based protocol.',
     text({ change: (value) => value.toLowerCase(), values: PROTOCOLS }),
   ),
-  Mode: omit('How the proxies of the service receive its outbound connections.', proxyMode),
-  TransparentProxy: keep('Settings for transparent mode.', transparentProxy, 'transparent_proxy'),
-  MutualTLSMode: omit(
+  Mode: nonEmpty('How the proxies of the service receive its outbound connections.', proxyMode),
+  TransparentProxy: always('Settings for transparent mode.', transparentProxy, 'transparent_proxy'),
+  MutualTLSMode: nonEmpty(
     'Whether the service accepts connections without mutual TLS.',
     mutualTlsMode,
     'mutual_tls_mode',
   ),
-  MeshGateway: keep(
+  MeshGateway: always(
     'How connections of the service use mesh gateways.',
     meshGateway,
     'mesh_gateway',
   ),
-  Expose: keep('Paths that proxies expose outside the mesh.', expose),
-  ExternalSNI: omit('The TLS server name of a service outside the mesh.', text(), 'external_sni'),
-  UpstreamConfig: given(
+  Expose: always('Paths that proxies expose outside the mesh.', expose),
+  ExternalSNI: nonEmpty(
+    'The TLS server name of a service outside the mesh.',
+    text(),
+    'external_sni',
+  ),
+  UpstreamConfig: ifSent(
     'Settings of the connections from this service to its upstreams.',
     object({
-      Overrides: omit(
+      Overrides: nonEmpty(
         'Settings for individual upstreams.',
         list(ruled(upstream, named, noWildcard)),
       ),
-      Defaults: given('Settings for all other upstreams.', ruled(upstream, unnamed)),
+      Defaults: ifSent('Settings for all other upstreams.', ruled(upstream, unnamed)),
     }),
     'upstream_config',
   ),
-  Destination: given(
+  Destination: ifSent(
     'Where a service outside the mesh can be reached through a terminating gateway.',
     destination,
   ),
-  MaxInboundConnections: omit(
+  MaxInboundConnections: nonEmpty(
     'The maximum number of concurrent connections to each instance.',
     whole(),
     'max_inbound_connections',
   ),
-  LocalConnectTimeoutMs: omit(
+  LocalConnectTimeoutMs: nonEmpty(
     'The time limit for a proxy to connect to its own instance, in milliseconds.',
     whole(),
     'local_connect_timeout_ms',
   ),
-  LocalRequestTimeoutMs: omit(
+  LocalRequestTimeoutMs: nonEmpty(
     'The time limit for an instance to answer a request, in milliseconds.',
     whole(),
     'local_request_timeout_ms',
   ),
-  BalanceInboundConnections: omit(
+  BalanceInboundConnections: nonEmpty(
     'How connections are distributed across the threads of the proxy.',
     text({ values: BALANCES }),
     'balance_inbound_connections',
   ),
-  RateLimits: given(
+  RateLimits: ifSent(
     'Request rate limits. They are not supported and are refused.',
     rateLimits,
     'rate_limits',
   ),
-  EnvoyExtensions: omit(
+  EnvoyExtensions: nonEmpty(
     'Built-in extensions for the proxies of the service.',
     envoyExtensions,
     'envoy_extensions',
@@ -193,7 +201,7 @@ export type ServiceDefaults = EntryOf<typeof fields>;
 
 const upstreamsOrDestination = atMostOne('UpstreamConfig', 'Destination');
 export const serviceDefaults = defineKind('service-defaults', fields, {
-  says: 'Settings of a service that apply to all of its instances.',
+  description: 'Settings of a service that apply to all of its instances.',
   permissions: OF_SERVICE,
   rules: [noWildcard, upstreamsOrDestination],
   reportsAll: true,

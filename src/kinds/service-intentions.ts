@@ -1,17 +1,17 @@
 /** `service-intentions`: which services may connect to a service. */
 
 import {
+  always,
   boolean,
-  drop,
-  given,
-  keep,
+  ifSent,
   list,
   map,
   type Normal,
   neededList,
   neededText,
+  never,
+  nonEmpty,
   object,
-  omit,
   text,
   textLike,
   time,
@@ -48,18 +48,18 @@ const caseOfText = rule(
 );
 const header = object({
   ...headerMatch,
-  Contains: omit('A substring of the value.', text()),
-  Regex: omit('A regular expression for the value.', text()),
-  Invert: omit('Whether the condition is negated.', boolean),
-  IgnoreCase: omit('Whether letter case is ignored.', boolean, 'ignore_case'),
+  Contains: nonEmpty('A substring of the value.', text()),
+  Regex: nonEmpty('A regular expression for the value.', text()),
+  Invert: nonEmpty('Whether the condition is negated.', boolean),
+  IgnoreCase: nonEmpty('Whether letter case is ignored.', boolean, 'ignore_case'),
 });
 const httpPermission = object({
   ...pathMatch,
-  Header: omit(
+  Header: nonEmpty(
     'Conditions on headers. All must be met.',
     list(ruled(header, oneComparison, caseOfText)),
   ),
-  Methods: omit(
+  Methods: nonEmpty(
     'The HTTP methods of the requests. Empty means all.',
     list(httpMethod, { unique: true }),
   ),
@@ -67,56 +67,56 @@ const httpPermission = object({
 const someCondition = atLeastOne(...Object.keys(httpPermission.fields));
 const conditionGiven = rule('HTTP is given.', set('HTTP'));
 const permission = object({
-  Action: omit(
+  Action: nonEmpty(
     'Whether the requests are allowed or denied.',
     text({ values: ACTIONS, limits: { needed: true } }),
   ),
-  HTTP: given(
+  HTTP: ifSent(
     'The requests to which the permission applies.',
     ruled(httpPermission, onePath, someCondition),
   ),
-  JWT: given('The JSON Web Token that a request must carry.', jwtRequirement),
+  JWT: ifSent('The JSON Web Token that a request must carry.', jwtRequirement),
 });
 const actionOrPermissions = exactlyOne('Action', 'Permissions');
 const peer = textLike('^[^*]*$');
 const source = object({
-  Name: keep('The name of the service that connects, or `*` for all services.', neededText),
-  Action: omit(
+  Name: always('The name of the service that connects, or `*` for all services.', neededText),
+  Action: nonEmpty(
     'Whether connections are allowed or denied. Omitted for sources with permissions.',
     text({ values: ['', ...ACTIONS] }),
   ),
-  Permissions: omit(
+  Permissions: nonEmpty(
     'What is allowed or denied for individual requests. The first match decides.',
     list(ruled(permission, conditionGiven)),
   ),
-  Precedence: keep('How specific the source is. The server computes it.', whole()),
-  LegacyID: drop(
+  Precedence: always('How specific the source is. The server computes it.', whole()),
+  LegacyID: never(
     'The ID of an intention in older releases. It is accepted but not stored.',
     text(),
     'legacy_id',
   ),
-  Type: keep('The type of the source.', textOr('consul', ['consul'])),
-  Description: omit(
+  Type: always('The type of the source.', textOr('consul', ['consul'])),
+  Description: nonEmpty(
     'A human-readable description of the source.',
     text({ limits: { bytesMax: DESCRIPTION_MAX } }),
   ),
-  LegacyMeta: omit(
+  LegacyMeta: nonEmpty(
     'Labels of an intention in older releases. They are refused.',
     map(text(), { count: 0 }),
     'legacy_meta',
   ),
-  LegacyCreateTime: drop(
+  LegacyCreateTime: never(
     'A time from older releases. It is accepted but not stored.',
     time,
     'legacy_create_time',
   ),
-  LegacyUpdateTime: drop(
+  LegacyUpdateTime: never(
     'A time from older releases. It is accepted but not stored.',
     time,
     'legacy_update_time',
   ),
-  Peer: omit('The peer from which the source is imported.', peer),
-  SamenessGroup: omit(
+  Peer: nonEmpty('The peer from which the source is imported.', peer),
+  SamenessGroup: nonEmpty(
     'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
@@ -128,15 +128,15 @@ type Permission = Normal<typeof permission>;
 export const serviceIntentions = defineKind(
   'service-intentions',
   {
-    JWT: given('The JSON Web Token that every request must carry.', jwtRequirement),
-    Sources: keep(
+    JWT: ifSent('The JSON Web Token that every request must carry.', jwtRequirement),
+    Sources: always(
       'Who may connect, and who may not.',
       neededList(ruled(source, actionOrPermissions), { unique: true }),
     ),
     Meta: metaField,
   },
   {
-    says: 'Who may connect to a service.',
+    description: 'Who may connect to a service.',
     permissions: OF_INTENTIONS,
     normalise(entry) {
       for (const one of entry.Sources ?? []) one.Precedence = precedence(entry.Name, one.Name);

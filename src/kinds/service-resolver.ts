@@ -2,13 +2,13 @@
 
 import {
   boolean,
-  given,
+  ifSent,
   list,
   map,
   type Normal,
   neededText,
+  nonEmpty,
   object,
-  omit,
   positiveDurationText,
   text,
 } from '../languages/fields.js';
@@ -28,8 +28,12 @@ const SUBSET_NAME = '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$';
 const isSubsetName = new RegExp(SUBSET_NAME);
 
 const subset = object({
-  Filter: omit('Which instances are in the subset. Empty means all.', text()),
-  OnlyPassing: omit('Whether instances with a warning are also excluded.', boolean, 'only_passing'),
+  Filter: nonEmpty('Which instances are in the subset. Empty means all.', text()),
+  OnlyPassing: nonEmpty(
+    'Whether instances with a warning are also excluded.',
+    boolean,
+    'only_passing',
+  ),
 });
 const redirectOrFailover = atMostOne('Redirect', 'Failover');
 const peerOrSubset = excludes('Peer', 'ServiceSubset');
@@ -37,16 +41,16 @@ const peerOrDatacenter = excludes('Peer', 'Datacenter');
 const subsetOfService = needs('ServiceSubset', 'Service');
 const peerOfService = needs('Peer', 'Service');
 const redirect = object({
-  Service: omit('The other service. Defaults to the service of the entry.', text()),
-  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
-  Namespace: omit(
+  Service: nonEmpty('The other service. Defaults to the service of the entry.', text()),
+  ServiceSubset: nonEmpty('A subset of the service.', text(), 'service_subset'),
+  Namespace: nonEmpty(
     'A namespace. It must not be set, because a resolver stays within its own namespace.',
     text(),
   ),
-  Partition: omit('The admin partition. Only default is supported.', partition),
-  Datacenter: omit('The datacenter of the service.', text()),
-  Peer: omit('The peer from which the service is imported.', text()),
-  SamenessGroup: omit(
+  Partition: nonEmpty('The admin partition. Only default is supported.', partition),
+  Datacenter: nonEmpty('The datacenter of the service.', text()),
+  Peer: nonEmpty('The peer from which the service is imported.', text()),
+  SamenessGroup: nonEmpty(
     'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
@@ -54,43 +58,43 @@ const redirect = object({
 });
 const someRedirect = atLeastOne(...Object.keys(redirect.fields));
 const target = object({
-  Service: omit('The service to try. Defaults to the service of the entry.', text()),
-  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
-  Partition: omit('The admin partition. Only default is supported.', partition),
-  Namespace: omit(
+  Service: nonEmpty('The service to try. Defaults to the service of the entry.', text()),
+  ServiceSubset: nonEmpty('A subset of the service.', text(), 'service_subset'),
+  Partition: nonEmpty('The admin partition. Only default is supported.', partition),
+  Namespace: nonEmpty(
     'A namespace. It must not be set, because a resolver stays within its own namespace.',
     text(),
   ),
-  Datacenter: omit('The datacenter of the service.', text()),
-  Peer: omit('The peer from which the service is imported.', text()),
+  Datacenter: nonEmpty('The datacenter of the service.', text()),
+  Peer: nonEmpty('The peer from which the service is imported.', text()),
 });
 const someFailover = atLeastOne('Service', 'ServiceSubset', 'Datacenters', 'Targets');
 const ALONE = ['Datacenters', 'ServiceSubset', 'Service'] as const;
 const targetsAlone = excludes('Targets', ...ALONE);
 const failover = object({
-  Service: omit('The service to try. Defaults to the service of the entry.', text()),
-  ServiceSubset: omit(
+  Service: nonEmpty('The service to try. Defaults to the service of the entry.', text()),
+  ServiceSubset: nonEmpty(
     'A subset of the service. Defaults to the one that failed.',
     text(),
     'service_subset',
   ),
-  Namespace: omit(
+  Namespace: nonEmpty(
     'A namespace. It must not be set, because a resolver stays within its own namespace.',
     text(),
   ),
-  Datacenters: omit('The datacenters to try, in order.', list(neededText)),
-  Targets: omit(
+  Datacenters: nonEmpty('The datacenters to try, in order.', list(neededText)),
+  Targets: nonEmpty(
     'The targets to try, in order, instead of the service and datacenters in the other fields.',
     list(ruled(target, peerOrSubset, peerOrDatacenter)),
   ),
-  Policy: given(
+  Policy: ifSent(
     'The order in which targets are tried.',
     object({
-      Mode: omit('The order of targets. Only the given order is supported.', text()),
-      Regions: omit('The regions to try, in order.', list(text())),
+      Mode: nonEmpty('The order of targets. Only the given order is supported.', text()),
+      Regions: nonEmpty('The regions to try, in order.', list(text())),
     }),
   ),
-  SamenessGroup: omit(
+  SamenessGroup: nonEmpty(
     'A sameness group. Sameness groups are not supported.',
     text(),
     'sameness_group',
@@ -98,38 +102,47 @@ const failover = object({
 });
 
 const fields = {
-  DefaultSubset: omit('The subset for requests that do not name one.', text(), 'default_subset'),
-  Subsets: omit(
+  DefaultSubset: nonEmpty(
+    'The subset for requests that do not name one.',
+    text(),
+    'default_subset',
+  ),
+  Subsets: nonEmpty(
     'Subsets of the instances, by name.',
     map(subset, { key: SUBSET_LENGTH_MAX, pattern: SUBSET_NAME }),
   ),
-  Redirect: given(
+  Redirect: ifSent(
     'Another service, or part of one, that receives all requests.',
     ruled(redirect, someRedirect, peerOrSubset, peerOrDatacenter, subsetOfService, peerOfService),
   ),
-  Failover: omit(
+  Failover: nonEmpty(
     'What receives the requests to a subset without healthy instances, by subset. `*` ' +
       'means all subsets.',
     map(ruled(failover, someFailover, targetsAlone)),
   ),
-  PrioritizeByLocality: given(
+  PrioritizeByLocality: ifSent(
     'A preference for nearby instances. It is not supported.',
     prioritizeByLocality,
     'prioritize_by_locality',
   ),
-  ConnectTimeout: omit(
+  ConnectTimeout: nonEmpty(
     'The time limit for connecting to an instance.',
     positiveDurationText,
     'connect_timeout',
   ),
-  RequestTimeout: omit('How long a response may take.', positiveDurationText, 'request_timeout'),
-  LoadBalancer: given('How an instance is chosen for a request.', loadBalancer, 'load_balancer'),
+  RequestTimeout: nonEmpty(
+    'How long a response may take.',
+    positiveDurationText,
+    'request_timeout',
+  ),
+  LoadBalancer: ifSent('How an instance is chosen for a request.', loadBalancer, 'load_balancer'),
   Meta: metaField,
 };
 export type ServiceResolver = EntryOf<typeof fields>;
 
 export const serviceResolver = defineKind('service-resolver', fields, {
-  says: 'Which instances receive the requests to a service: subsets, redirects and failover.',
+  description:
+    'Which instances receive the requests to a service: subsets, redirects and failover.',
   permissions: OF_SERVICE,
   rules: [redirectOrFailover],
   *forwardsTo({ Redirect: redirect, Failover: failovers }): Iterable<string | undefined> {

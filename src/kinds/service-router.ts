@@ -1,15 +1,15 @@
 /** `service-router`: routes of requests to a service, by path, header, query and method. */
 
 import {
+  always,
   boolean,
   durationText,
-  given,
-  keep,
+  ifSent,
   list,
   type Normal,
   neededText,
+  nonEmpty,
   object,
-  omit,
   type Rule,
   text,
   uint32,
@@ -51,68 +51,75 @@ const RETRY_CONDITIONS = [
 const oneHeaderComparison = exactlyOne('Present', 'Exact', 'Prefix', 'Suffix', 'Regex');
 const header = object({
   ...headerMatch,
-  Regex: omit('A regular expression for the value.', text()),
-  Invert: omit('Whether the condition is negated.', boolean),
+  Regex: nonEmpty('A regular expression for the value.', text()),
+  Invert: nonEmpty('Whether the condition is negated.', boolean),
 });
 const oneParamComparison = exactlyOne('Present', 'Exact', 'Regex');
 const queryParam = object({
-  Name: keep('The name of the query parameter.', neededText),
-  Present: omit('Whether the parameter is present.', boolean),
-  Exact: omit('The exact value.', text()),
-  Regex: omit('A regular expression for the value.', text()),
+  Name: always('The name of the query parameter.', neededText),
+  Present: nonEmpty('Whether the parameter is present.', boolean),
+  Exact: nonEmpty('The exact value.', text()),
+  Regex: nonEmpty('A regular expression for the value.', text()),
 });
 const httpMatch = object({
   ...pathMatch,
-  CaseInsensitive: omit(
+  CaseInsensitive: nonEmpty(
     'Whether the letter case of the path is ignored.',
     boolean,
     'case_insensitive',
   ),
-  Header: omit('Conditions on headers. All must be met.', list(ruled(header, oneHeaderComparison))),
-  QueryParam: omit(
+  Header: nonEmpty(
+    'Conditions on headers. All must be met.',
+    list(ruled(header, oneHeaderComparison)),
+  ),
+  QueryParam: nonEmpty(
     'Conditions on query parameters. All must be met.',
     list(ruled(queryParam, oneParamComparison)),
     'query_param',
   ),
-  Methods: omit(
+  Methods: nonEmpty(
     'The HTTP methods of the requests. Empty means all.',
     list(httpMethod, { unique: true }),
   ),
 });
 const destination = object({
-  Service: omit('The service. Defaults to the service of the entry.', text()),
-  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
-  Namespace: omit('The namespace of the entry. A chain stays within it.', text()),
-  Partition: omit('The admin partition. Only default is supported.', text()),
-  PrefixRewrite: omit(
+  Service: nonEmpty('The service. Defaults to the service of the entry.', text()),
+  ServiceSubset: nonEmpty('A subset of the service.', text(), 'service_subset'),
+  Namespace: nonEmpty('The namespace of the entry. A chain stays within it.', text()),
+  Partition: nonEmpty('The admin partition. Only default is supported.', text()),
+  PrefixRewrite: nonEmpty(
     'The path that replaces the matched path or prefix.',
     text(),
     'prefix_rewrite',
   ),
-  RequestTimeout: omit('How long a response may take.', durationText, 'request_timeout'),
-  IdleTimeout: omit(
+  RequestTimeout: nonEmpty('How long a response may take.', durationText, 'request_timeout'),
+  IdleTimeout: nonEmpty(
     'How long a request may remain idle, with nothing sent.',
     durationText,
     'idle_timeout',
   ),
-  NumRetries: omit('How many times a failed request is retried.', uint32, 'num_retries'),
-  RetryOnConnectFailure: omit(
+  NumRetries: nonEmpty('How many times a failed request is retried.', uint32, 'num_retries'),
+  RetryOnConnectFailure: nonEmpty(
     'Whether a request is retried if no connection could be established.',
     boolean,
     'retry_on_connect_failure',
   ),
-  RetryOn: omit(
+  RetryOn: nonEmpty(
     'The conditions under which a request is retried.',
     list(text({ values: RETRY_CONDITIONS })),
     'retry_on',
   ),
-  RetryOnStatusCodes: omit(
+  RetryOnStatusCodes: nonEmpty(
     'The response status codes on which a request is retried.',
     list(uint32),
     'retry_on_status_codes',
   ),
-  RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
-  ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
+  RequestHeaders: ifSent('Changes to the headers of requests.', headerChanges, 'request_headers'),
+  ResponseHeaders: ifSent(
+    'Changes to the headers of responses.',
+    headerChanges,
+    'response_headers',
+  ),
 });
 const rewrittenPath = rule(
   'Destination.PrefixRewrite needs PathExact or PathPrefix.',
@@ -122,27 +129,27 @@ const rewrittenPath = rule(
   ),
 );
 const route = object({
-  Match: given(
+  Match: ifSent(
     'Which requests take the route. Absent means all.',
     object({
-      HTTP: given('Conditions on HTTP requests. All must be met.', ruled(httpMatch, onePath)),
+      HTTP: ifSent('Conditions on HTTP requests. All must be met.', ruled(httpMatch, onePath)),
     }),
   ),
-  Destination: given('Where the requests go. Defaults to the service of the entry.', destination),
+  Destination: ifSent('Where the requests go. Defaults to the service of the entry.', destination),
 });
 type Match = Normal<typeof httpMatch>;
 
 export const serviceRouter = defineKind(
   'service-router',
   {
-    Routes: keep(
+    Routes: always(
       'The routes. A request takes the first one that matches.',
       list(ruled(route, rewrittenPath)),
     ),
     Meta: metaField,
   },
   {
-    says: 'Routes for the requests to a service, by path, header, query and method.',
+    description: 'Routes for the requests to a service, by path, header, query and method.',
     permissions: OF_SERVICE,
     *forwardsTo(entry): Iterable<string | undefined> {
       for (const { Destination: to } of entry.Routes ?? []) yield to?.Service;

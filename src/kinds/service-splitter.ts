@@ -2,13 +2,13 @@
 
 import { quoted } from '../base/text.js';
 import {
+  always,
   fraction,
-  given,
-  keep,
+  ifSent,
   type Normal,
   neededList,
+  nonEmpty,
   object,
-  omit,
   text,
 } from '../languages/fields.js';
 import { changesHeaders, headerChanges, metaField, metaProblems, nameProblems } from './common.js';
@@ -21,24 +21,31 @@ import { type Problem, problem } from './problems.js';
 const hundredths = (weight: number): number => Math.round(Math.fround(weight) * 100);
 
 const split = object({
-  Weight: keep(
+  Weight: always(
     'The share of requests, in percent. All shares must add up to 100.',
     fraction((weight) => hundredths(weight) / 100 + 0),
   ),
-  Service: omit('The service. Defaults to the service of the entry.', text()),
-  ServiceSubset: omit('A subset of the service.', text(), 'service_subset'),
-  Namespace: omit('The namespace of the entry. A chain stays within it.', text()),
-  Partition: omit('The admin partition. Only default is supported.', text()),
-  RequestHeaders: given('Changes to the headers of requests.', headerChanges, 'request_headers'),
-  ResponseHeaders: given('Changes to the headers of responses.', headerChanges, 'response_headers'),
+  Service: nonEmpty('The service. Defaults to the service of the entry.', text()),
+  ServiceSubset: nonEmpty('A subset of the service.', text(), 'service_subset'),
+  Namespace: nonEmpty('The namespace of the entry. A chain stays within it.', text()),
+  Partition: nonEmpty('The admin partition. Only default is supported.', text()),
+  RequestHeaders: ifSent('Changes to the headers of requests.', headerChanges, 'request_headers'),
+  ResponseHeaders: ifSent(
+    'Changes to the headers of responses.',
+    headerChanges,
+    'response_headers',
+  ),
 });
 type Split = Normal<typeof split>;
 
 export const serviceSplitter = defineKind(
   'service-splitter',
-  { Splits: keep('The parts into which requests are split.', neededList(split)), Meta: metaField },
   {
-    says: 'How the requests to a service are split.',
+    Splits: always('The parts into which requests are split.', neededList(split)),
+    Meta: metaField,
+  },
+  {
+    description: 'How the requests to a service are split.',
     permissions: OF_SERVICE,
     *forwardsTo(entry): Iterable<string | undefined> {
       for (const { Service: to } of entry.Splits ?? []) yield to;

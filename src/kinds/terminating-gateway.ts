@@ -1,6 +1,6 @@
 /** `terminating-gateway`: services outside the mesh that the mesh can reach. */
 
-import { boolean, keep, list, neededText, object, omit, text } from '../languages/fields.js';
+import { always, boolean, list, neededText, nonEmpty, object, text } from '../languages/fields.js';
 import { all, any, rule, ruled, set, when } from '../languages/rules.js';
 import { metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
@@ -12,25 +12,25 @@ const wholeOrigination = rule(
   when(any(set('CertFile'), set('KeyFile')), all(set('CAFile'), set('CertFile'), set('KeyFile'))),
 );
 const service = object({
-  Name: omit('The name of the service, or `*` for all services.', neededText),
-  CAFile: omit('The CA file used to verify the service.', text(), 'ca_file'),
-  CertFile: omit('The file of the certificate that the gateway presents.', text(), 'cert_file'),
-  KeyFile: omit('The file of the private key of that certificate.', text(), 'key_file'),
-  SNI: omit('The TLS server name that the gateway sends.', text()),
-  DisableAutoHostRewrite: omit('Whether the host of requests is left unchanged.', boolean),
+  Name: nonEmpty('The name of the service, or `*` for all services.', neededText),
+  CAFile: nonEmpty('The CA file used to verify the service.', text(), 'ca_file'),
+  CertFile: nonEmpty('The file of the certificate that the gateway presents.', text(), 'cert_file'),
+  KeyFile: nonEmpty('The file of the private key of that certificate.', text(), 'key_file'),
+  SNI: nonEmpty('The TLS server name that the gateway sends.', text()),
+  DisableAutoHostRewrite: nonEmpty('Whether the host of requests is left unchanged.', boolean),
 });
 
 export const terminatingGateway = defineKind(
   'terminating-gateway',
   {
-    Services: keep(
+    Services: always(
       'The services behind the gateway.',
       list(ruled(service, wholeOrigination), { unique: true }),
     ),
     Meta: metaField,
   },
   {
-    says: 'Services outside the mesh that the mesh can reach.',
+    description: 'Services outside the mesh that the mesh can reach.',
     permissions: OF_GATEWAY,
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');

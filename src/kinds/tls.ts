@@ -1,6 +1,6 @@
 /** TLS versions and cipher suites, and the rules between them. */
 
-import { list, object, omit, type Rule, text } from '../languages/fields.js';
+import { list, nonEmpty, object, type Rule, text } from '../languages/fields.js';
 import { all, among, not, rule, ruled, set, when } from '../languages/rules.js';
 import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
@@ -26,9 +26,9 @@ const SUITES = new Set([
 export const tlsVersion = text({ values: ['', ...VERSIONS] });
 /** TLS versions and cipher suites in the spelling of most kinds. */
 export const tlsFields = {
-  TLSMinVersion: omit('The minimum TLS version.', tlsVersion, 'tls_min_version'),
-  TLSMaxVersion: omit('The maximum TLS version.', tlsVersion, 'tls_max_version'),
-  CipherSuites: omit(
+  TLSMinVersion: nonEmpty('The minimum TLS version.', tlsVersion, 'tls_min_version'),
+  TLSMaxVersion: nonEmpty('The maximum TLS version.', tlsVersion, 'tls_max_version'),
+  CipherSuites: nonEmpty(
     'The cipher suites for TLS 1.2 and earlier.',
     list(text({ values: [...SUITES] })),
     'cipher_suites',

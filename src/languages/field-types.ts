@@ -60,7 +60,7 @@ export type Condition =
 /** A rule between the members of an object; see rules.ts. */
 export interface Rule {
   /** The rule in a sentence for people. */
-  readonly says: string;
+  readonly description: string;
   readonly condition: Condition;
   /** Whether a decoded object obeys the rule. */
   holds(value: object): boolean;
@@ -117,7 +117,7 @@ export interface Type<T, S = T> {
   readonly computed?: Type<T>;
   /** Returns the normal form of an absent value, a new one each time: the caller may change it. */
   zero(): T;
-  /** Whether `omit` leaves the value out. */
+  /** Whether `nonEmpty` leaves the value out. */
   isEmpty(value: T): boolean;
   /** Normalises a value parsed from JSON. Problems go to the report, which may throw. */
   decode(input: unknown, report: Report): S;
@@ -167,11 +167,11 @@ export interface Report {
 }
 
 /** When answers contain a member; see the head of this file. */
-export type Mode = 'omit' | 'keep' | 'given' | 'drop';
+export type Mode = 'nonEmpty' | 'always' | 'ifSent' | 'never';
 /** A member of an object: its type, mode and spellings. */
 export interface Field<T = unknown, M extends Mode = Mode, S = T> {
   /** What the member is, in one sentence or two for people. */
-  readonly says: string;
+  readonly description: string;
   readonly type: Type<T, S>;
   readonly mode: M;
   /** Spellings besides the name itself. Undefined stands for the name in lower case. */
@@ -188,8 +188,8 @@ type ValueOf<F> = F extends Field<infer T, Mode, unknown> ? T : never;
 type SentOf<F> = F extends Field<unknown, Mode, infer S> ? S : never;
 /** The normalised value of an object with these fields. */
 export type Infer<F extends Fields> = {
-  [K in Named<F, 'keep'>]: ValueOf<F[K]>;
-} & { [K in Named<F, 'omit' | 'given'>]?: ValueOf<F[K]> };
+  [K in Named<F, 'always'>]: ValueOf<F[K]>;
+} & { [K in Named<F, 'nonEmpty' | 'ifSent'>]?: ValueOf<F[K]> };
 /** A body with these fields: each is there only if it was given. */
 export type Sent<F extends Fields> = { readonly [K in keyof F]?: SentOf<F[K]> };
 /** The normalised value of a type. */

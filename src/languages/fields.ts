@@ -5,17 +5,17 @@
  * JSON Schema that describes it to clients (api/document/json-schema.ts).
  *
  *     object({
- *       Name: keep('The name of the service.', text()),
- *       ExternalSNI: omit('The TLS server name of the service.', text(), 'external_sni'),
- *       Meta: omit('Labels, for users alone.', meta),
+ *       Name: always('The name of the service.', text()),
+ *       ExternalSNI: nonEmpty('The TLS server name.', text(), 'external_sni'),
+ *       Meta: nonEmpty('Labels, for users alone.', meta),
  *     })
  *
- * The mode of a member says when answers contain it. With `Meta: {}` in the request:
+ * The mode of a member is when answers contain it. With `Meta: {}` in the request:
  *
- *     omit   if it is not empty      no Meta
- *     given  if it was in the body   "Meta": {}
- *     keep   always                  "Meta": {}, and its zero value if it was absent
- *     drop   never                   no Meta
+ *     nonEmpty  if it is not empty      no Meta
+ *     ifSent    if it was in the body   "Meta": {}
+ *     always    always                  "Meta": {}, and its zero value if it was absent
+ *     never     never                   no Meta
  *
  * An absent member and `null` are the same. How members are spelled, which of several faults are
  * reported, and in which words, is up to the Report: config entries and ACL objects differ in it.
@@ -40,16 +40,16 @@ export * from './scalars.js';
 
 const member =
   <M extends Mode>(mode: M) =>
-  <T, S = T>(says: string, type: Type<T, S>, ...spellings: string[]): Field<T, M, S> =>
-    spellings.length === 0 ? { says, type, mode } : { says, type, mode, spellings };
+  <T, S = T>(description: string, type: Type<T, S>, ...spellings: string[]): Field<T, M, S> =>
+    spellings.length === 0 ? { description, type, mode } : { description, type, mode, spellings };
 /** A member that answers contain if it is not empty. */
-export const omit = member('omit');
+export const nonEmpty = member('nonEmpty');
 /** A member that answers always contain. */
-export const keep = member('keep');
+export const always = member('always');
 /** A member that answers contain if it was given, even if it is empty. */
-export const given = member('given');
+export const ifSent = member('ifSent');
 /** A member that is accepted and never stored. */
-export const drop = member('drop');
+export const never = member('never');
 
 /** The type of a JSON value in the words of this API's error messages. */
 export function jsonKind(input: unknown): string {
@@ -291,11 +291,11 @@ export function object<F extends Fields>(
     const out: Record<string, unknown> = {};
     for (const [name, { type, mode }] of members) {
       if (!Object.hasOwn(decoded, name)) {
-        if (mode === 'keep') out[name] = type.zero();
+        if (mode === 'always') out[name] = type.zero();
         continue;
       }
       const value = decoded[name];
-      if (mode === 'drop' || (mode === 'omit' && type.isEmpty(value))) continue;
+      if (mode === 'never' || (mode === 'nonEmpty' && type.isEmpty(value))) continue;
       out[name] = value;
     }
     return change(out as Infer<F>);

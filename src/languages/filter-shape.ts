@@ -18,7 +18,7 @@ interface Options {
 export function structOf(fields: Fields, options: Options): Shape {
   const shown: Record<string, Shape> = {};
   for (const [name, field] of Object.entries(fields)) {
-    if (field.mode !== 'drop' && options.without?.includes(name) !== true) {
+    if (field.mode !== 'never' && options.without?.includes(name) !== true) {
       shown[name] = memberShape(field, options.pointers);
     }
   }
@@ -27,7 +27,7 @@ export function structOf(fields: Fields, options: Options): Shape {
 
 function memberShape({ type, mode }: Field, pointers: boolean): Shape {
   const shape = valueShape(type.description, pointers);
-  const isPointer = pointers && shape.kind === 'struct' && mode !== 'keep';
+  const isPointer = pointers && shape.kind === 'struct' && mode !== 'always';
   return isPointer ? { kind: 'pointer', to: shape } : shape;
 }
 

@@ -40,9 +40,9 @@ export const not = (of: Condition): Condition => ({ is: 'not', of });
 /** If the first condition holds, then so does the second. */
 export const when = (first: Condition, second: Condition): Condition => any(not(first), second);
 
-/** A rule. `says` is a sentence for people. */
-export const rule = (says: string, condition: Condition): Rule => ({
-  says,
+/** A rule. `description` is a sentence for people. */
+export const rule = (description: string, condition: Condition): Rule => ({
+  description,
   condition,
   holds: (value) => holds(condition, value),
 });

@@ -1,26 +1,26 @@
 /** What roles and tokens grant besides their links. Answers omit empty lists. */
 import {
+  always,
   bodyOf,
-  given,
   type Infer,
+  ifSent,
   items,
-  keep,
   type Normal,
+  nonEmpty,
   object,
-  omit,
   type Type,
   text,
 } from '../languages/fields.js';
 
 const VARIABLES = bodyOf({
-  Name: given('Another spelling of name.', text()),
-  name: given('The name that is inserted into the template.', text()),
+  Name: ifSent('Another spelling of name.', text()),
+  name: ifSent('The name that is inserted into the template.', text()),
 });
 
 /** The variables of a template. The only one is `name`, which may be spelled `Name`. */
 export const templateVariables: Type<{ readonly name?: string }> = {
   description: object({
-    name: omit('The name that is inserted into the template.', text(), 'Name'),
+    name: nonEmpty('The name that is inserted into the template.', text(), 'Name'),
   }).description,
   zero: () => ({}),
   isEmpty: () => false,
@@ -32,22 +32,22 @@ export const templateVariables: Type<{ readonly name?: string }> = {
   },
 };
 
-const datacenters = omit(
+const datacenters = nonEmpty(
   'The datacenters in which the rights are granted. Empty means all.',
   items(text()),
 );
 const serviceIdentity = object({
-  ServiceName: keep('The service whose rights are granted.', text()),
+  ServiceName: always('The service whose rights are granted.', text()),
   Datacenters: datacenters,
 });
 const nodeIdentity = object({
-  NodeName: keep('The node whose rights are granted.', text()),
-  Datacenter: keep('The datacenter in which the rights are granted.', text()),
+  NodeName: always('The node whose rights are granted.', text()),
+  Datacenter: always('The datacenter in which the rights are granted.', text()),
 });
 const templatedPolicy = object({
-  TemplateID: keep('The ID of the template. It is checked but not stored.', text()),
-  TemplateName: keep('The name of the template, such as builtin/service.', text()),
-  TemplateVariables: given('The values of the template variables.', templateVariables),
+  TemplateID: always('The ID of the template. It is checked but not stored.', text()),
+  TemplateName: always('The name of the template, such as builtin/service.', text()),
+  TemplateVariables: ifSent('The values of the template variables.', templateVariables),
   Datacenters: datacenters,
 });
 
@@ -56,15 +56,15 @@ export const IDENTITIES = 'ServiceIdentities NodeIdentities TemplatedPolicies as
 
 /** The fields of what roles and tokens grant besides their links. */
 export const grants = {
-  ServiceIdentities: omit(
+  ServiceIdentities: nonEmpty(
     'Identities that grant the rights of a service, by its name.',
     items(serviceIdentity),
   ),
-  NodeIdentities: omit(
+  NodeIdentities: nonEmpty(
     'Identities that grant the rights of a node, by its name.',
     items(nodeIdentity),
   ),
-  TemplatedPolicies: omit('Built-in templates with their variables.', items(templatedPolicy)),
+  TemplatedPolicies: nonEmpty('Built-in templates with their variables.', items(templatedPolicy)),
 };
 /** What roles and tokens grant besides their links, as stored and answered. */
 export type Grants = Readonly<Infer<typeof grants>>;

@@ -8,7 +8,7 @@
  */
 import { isUuid } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
-import { bodyOf, given, items, type Type, text } from '../languages/fields.js';
+import { bodyOf, ifSent, items, type Type, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { keysBelow, noteChange, stored } from './lists.js';
 import type { ApplyContext, View } from './types.js';
@@ -32,8 +32,8 @@ export interface LinkFact {
 export type LinkTarget = 'policy' | 'role';
 
 const sentLink = bodyOf({
-  ID: given('The ID of the object.', text()),
-  Name: given('The name of the object. Not needed in a link with an ID.', text()),
+  ID: ifSent('The ID of the object.', text()),
+  Name: ifSent('The name of the object. Not needed in a link with an ID.', text()),
 });
 const sentLinks = items(sentLink);
 /** Returns the type of a list of links, sent by ID or by name and stored by ID. */

@@ -7,13 +7,13 @@ import type { Authorizer } from '../acl/types.js';
 import { type Refusal, refusal } from '../base/errors.js';
 import { parseDuration } from '../languages/duration.js';
 import {
+  always,
   computed,
   type Infer,
-  keep,
   map,
   neededText,
+  nonEmpty,
   object,
-  omit,
   text,
   timeToLive,
   whole,
@@ -33,9 +33,9 @@ export const REPLACED_MAX = 1000;
 
 /** Whom a subject type of decisions means: the identities of an auth method. */
 const subjectType = object({
-  AuthMethod: keep('The auth method.', neededText),
-  Namespace: keep('Its namespace. Empty means default.', text()),
-  From: keep(
+  AuthMethod: always('The auth method.', neededText),
+  Namespace: always('Its namespace. Empty means default.', text()),
+  From: always(
     'Whose rights count: those of tokens, or those that binding rules give to what is sent.',
     text({ values: ['tokens', 'properties'] }),
   ),
@@ -47,29 +47,29 @@ const SUBJECT_TYPES_MAX = 32;
 
 /** The fields of the configuration. */
 export const configurationFields = {
-  LoginTokenTTL: keep(
+  LoginTokenTTL: always(
     'How long login tokens are valid if their auth method sets no MaxTokenTTL. Empty ' +
       'means forever.',
     timeToLive,
   ),
-  LoginTokenTTLMax: keep(
+  LoginTokenTTLMax: always(
     'The longest that a login token may be valid, whatever its auth method sets. Empty ' +
       'means no limit.',
     timeToLive,
   ),
-  TokensPerIdentity: keep(
+  TokensPerIdentity: always(
     'How many live tokens one identity may have from one auth method. 0 means no limit.',
     whole({ min: 0, limits: { max: REPLACED_MAX } }),
   ),
-  OnTokenLimit: keep(
+  OnTokenLimit: always(
     'Whether a login beyond that number is refused or replaces the oldest tokens.',
     text({ values: ['refuse', 'replace'] }),
   ),
-  SubjectTypes: omit(
+  SubjectTypes: nonEmpty(
     'Types of subjects of decisions, by the names that applications use. From level 3 on.',
     map(subjectType, undefined, SUBJECT_TYPES_MAX),
   ),
-  ModifyIndex: keep(
+  ModifyIndex: always(
     'The index at which the configuration was last changed.',
     computed(whole({ min: 0 })),
   ),

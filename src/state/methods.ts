@@ -6,12 +6,12 @@
 import { isMethodName } from '../acl/names.js';
 import { refusal } from '../base/errors.js';
 import {
+  always,
   anyObject,
   type Infer,
   items,
-  keep,
+  nonEmpty,
   object,
-  omit,
   text,
   timeToLive,
 } from '../languages/fields.js';
@@ -35,8 +35,8 @@ import { removeTokensOfMethod } from './tokens.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
 const namespaceRule = object({
-  Selector: keep('Which logins the rule applies to. Empty means all.', text()),
-  BindNamespace: keep(
+  Selector: always('Which logins the rule applies to. Empty means all.', text()),
+  BindNamespace: always(
     'The namespace of the tokens. It may contain claims, such as ${value.name}.',
     text(),
   ),
@@ -47,28 +47,28 @@ const METHOD_TYPES = ['jwt', 'kubernetes', 'oidc'] as const;
 export type MethodType = (typeof METHOD_TYPES)[number];
 
 const fields = {
-  Name: keep('The name of the auth method.', text()),
-  Type: keep(
+  Name: always('The name of the auth method.', text()),
+  Type: always(
     'How identities are verified. It cannot be changed later.',
     text({ values: ['', ...METHOD_TYPES] }),
   ),
-  DisplayName: omit('A human-readable name of the auth method.', description),
-  Description: omit('A human-readable description of the auth method.', description),
-  MaxTokenTTL: omit(
+  DisplayName: nonEmpty('A human-readable name of the auth method.', description),
+  Description: nonEmpty('A human-readable description of the auth method.', description),
+  MaxTokenTTL: nonEmpty(
     'How long the tokens of its logins are valid, at least one minute.',
     timeToLive,
   ),
-  TokenLocality: omit(
+  TokenLocality: nonEmpty(
     'Whether tokens belong to one datacenter. This has no other effect.',
     text({ values: ['', 'local', 'global'] }),
   ),
-  NamespaceRules: omit(
+  NamespaceRules: nonEmpty(
     'Rules that choose the namespace of a token by its login, instead of that of the method.',
     items(namespaceRule),
   ),
   // Stored as it was sent.
-  Config: keep('Settings of the type.', anyObject),
-  Namespace: keep('The namespace of the auth method.', text()),
+  Config: always('Settings of the type.', anyObject),
+  Namespace: always('The namespace of the auth method.', text()),
   ...indexes,
 };
 
@@ -96,7 +96,7 @@ export const CASCADE_MAX = 1000;
 
 export const methods = defineObject<AuthMethod, typeof fields>({
   table: 'method',
-  says: 'A way to log in, and how it verifies identities.',
+  description: 'A way to log in, and how it verifies identities.',
   noun: 'auth method',
   identity: 'Name',
   columns: 'Name, Type, MaxTokenTTL as Max TTL, DisplayName?, Description',

@@ -6,7 +6,15 @@
 import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
-import { computed, type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
+import {
+  always,
+  computed,
+  type Infer,
+  labels,
+  nonEmpty,
+  object,
+  text,
+} from '../languages/fields.js';
 import { dropTracesIn } from './history/trim.js';
 import { keys } from './keys.js';
 import { levelOf } from './levels.js';
@@ -31,18 +39,18 @@ import { plantPolicy } from './policies.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
 const fields = {
-  Name: keep('The name of the namespace, a DNS label.', text()),
-  Description: omit('A human-readable description of the namespace.', description),
-  ACLs: omit(
+  Name: always('The name of the namespace, a DNS label.', text()),
+  Description: nonEmpty('A human-readable description of the namespace.', description),
+  ACLs: nonEmpty(
     'Links to objects in the namespace default that every token of this namespace has in ' +
       'addition to its own.',
     object({
-      PolicyDefaults: omit('Policies in the namespace default.', links('policy')),
-      RoleDefaults: omit('Roles in the namespace default.', links('role')),
+      PolicyDefaults: nonEmpty('Policies in the namespace default.', links('policy')),
+      RoleDefaults: nonEmpty('Roles in the namespace default.', links('role')),
     }),
   ),
-  Meta: omit('User-defined labels. They have no effect.', labels),
-  DeletedAt: omit(
+  Meta: nonEmpty('User-defined labels. They have no effect.', labels),
+  DeletedAt: nonEmpty(
     'When the deletion of the namespace began. Absent if it is not being deleted.',
     computed(text()),
   ),
@@ -105,7 +113,7 @@ export const MANAGEMENT_POLICY = {
 
 export const namespaces = defineObject<Namespace, typeof fields>({
   table: 'namespace',
-  says: 'A part of the cluster with its own objects and entries.',
+  description: 'A part of the cluster with its own objects and entries.',
   noun: 'namespace',
   identity: 'Name',
   columns:

@@ -14,10 +14,10 @@
 import type { Authorizer } from '../acl/types.js';
 import type { Refusal } from '../base/errors.js';
 import {
+  always,
   bodyOf,
   computed,
   type Fields,
-  keep,
   type Type,
   text,
   whole64,
@@ -54,8 +54,8 @@ export interface StoredObject {
 
 /** The indexes at which an object was created and last changed. */
 export const indexes = {
-  CreateIndex: keep('The index at which the object was created.', whole64),
-  ModifyIndex: keep('The index at which the object was last changed.', whole64),
+  CreateIndex: always('The index at which the object was created.', whole64),
+  ModifyIndex: always('The index at which the object was last changed.', whole64),
 };
 /** Members that are not content: the identity, and what the state adds. */
 export const ADDED: ReadonlySet<string> = new Set(['ID', 'Namespace', ...Object.keys(indexes)]);
@@ -100,7 +100,7 @@ export type Content<T> = Omit<T, 'ID' | 'Hash' | 'Namespace' | keyof typeof inde
 interface ObjectRules<T, F extends Fields = Fields> {
   readonly table: ObjectTable;
   /** What the object is, in one sentence or two for people. */
-  readonly says: string;
+  readonly description: string;
   /** Used in messages and paths: `cannot find binding rule …`, `/v1/acl/binding-rule`. */
   readonly noun: string;
   /** The plural of the noun. Absent: the noun with an s. */
@@ -221,9 +221,9 @@ function* linkFieldsOf(
 
 /** Returns the type of stored objects, which contain the members that the server computes. */
 function storedTypeOf(fields: Fields): Type<unknown> {
-  const stored = Object.entries(fields).map(([name, { says, type, mode }]) => [
+  const stored = Object.entries(fields).map(([name, { description, type, mode }]) => [
     name,
-    { says, mode, type: type.computed ?? type },
+    { description, mode, type: type.computed ?? type },
   ]);
   return bodyOf(Object.fromEntries(stored));
 }

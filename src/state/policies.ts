@@ -2,7 +2,7 @@
 import { BUILT_IN_POLICIES, isReservedId } from '../acl/builtin.js';
 import { policyNameProblem } from '../acl/names.js';
 import { type Refusal, refusal } from '../base/errors.js';
-import { given, type Infer, items, keep, text } from '../languages/fields.js';
+import { always, type Infer, ifSent, items, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { stored } from './lists.js';
 import {
@@ -16,17 +16,17 @@ import {
 import type { ApplyContext } from './types.js';
 
 const fields = {
-  ID: keep('The ID of the policy.', text()),
-  Name: keep('The name of the policy.', text()),
-  Description: keep('A human-readable description of the policy.', description),
-  Rules: keep('The rules, in the policy language or as JSON.', text()),
+  ID: always('The ID of the policy.', text()),
+  Name: always('The name of the policy.', text()),
+  Description: always('A human-readable description of the policy.', description),
+  Rules: always('The rules, in the policy language or as JSON.', text()),
   // Stored as it was sent: lists show an empty one, other answers omit it.
-  Datacenters: given(
+  Datacenters: ifSent(
     'The datacenters in which the policy applies. Empty means all.',
     items(text()),
   ),
-  Namespace: keep('The namespace of the policy.', text()),
-  Hash: keep('A hash of the content.', contentHash),
+  Namespace: always('The namespace of the policy.', text()),
+  Hash: always('A hash of the content.', contentHash),
   ...indexes,
 };
 
@@ -46,7 +46,7 @@ export interface PolicySet extends ObjectSet {
 
 export const policies = defineObject<Policy, typeof fields>({
   table: 'policy',
-  says: 'Rules that apply to the tokens and roles that link to them.',
+  description: 'Rules that apply to the tokens and roles that link to them.',
   noun: 'policy',
   plural: 'policies',
   identity: 'ID',

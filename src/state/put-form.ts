@@ -75,8 +75,8 @@ export function putForm(
 
 /** Returns a member as it is sent; undefined if decoding adds it by itself. */
 function sentMember(view: View, { type, mode }: Field, value: unknown, isNeeded = false): unknown {
-  if (mode === 'drop') return undefined;
-  if (mode === 'keep' && !isNeeded && isZero(type, value)) return undefined;
+  if (mode === 'never') return undefined;
+  if (mode === 'always' && !isNeeded && isZero(type, value)) return undefined;
   return sent(view, type, value);
 }
 

@@ -1,21 +1,21 @@
 /** ACL roles: named bundles of policy links, identities and templated policies. */
 import { roleHash } from '../acl/hash.js';
 import { isRoleName } from '../acl/names.js';
-import { type Infer, keep, omit, text } from '../languages/fields.js';
+import { always, type Infer, nonEmpty, text } from '../languages/fields.js';
 import { grants, IDENTITIES } from './grants.js';
 import { keys } from './keys.js';
 import { links } from './links.js';
 import { contentHash, defineObject, indexes } from './object.js';
 
 const fields = {
-  ID: keep('The ID of the role.', text()),
-  Name: keep('The name of the role.', text()),
+  ID: always('The ID of the role.', text()),
+  Name: always('The name of the role.', text()),
   // Limited only by the size of a body, unlike other descriptions: clients write 600 kB.
-  Description: keep('A human-readable description of the role.', text()),
-  Policies: omit('The policies of the role.', links('policy')),
+  Description: always('A human-readable description of the role.', text()),
+  Policies: nonEmpty('The policies of the role.', links('policy')),
   ...grants,
-  Namespace: keep('The namespace of the role.', text()),
-  Hash: keep('A hash of the content.', contentHash),
+  Namespace: always('The namespace of the role.', text()),
+  Hash: always('A hash of the content.', contentHash),
   ...indexes,
 };
 
@@ -24,7 +24,7 @@ export type Role = Readonly<Infer<typeof fields>>;
 
 export const roles = defineObject<Role, typeof fields>({
   table: 'role',
-  says: 'Policies, identities and templated policies under one name.',
+  description: 'Policies, identities and templated policies under one name.',
   noun: 'role',
   identity: 'ID',
   columns: `Name, ID?, Policies, ${IDENTITIES}, Description`,

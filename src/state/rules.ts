@@ -1,7 +1,7 @@
 /** Binding rules: what the tokens of an auth method's logins are linked to. */
 import { BIND_TYPES } from '../acl/binding.js';
 import { type Refusal, refusal } from '../base/errors.js';
-import { type Infer, keep, omit, text } from '../languages/fields.js';
+import { always, type Infer, nonEmpty, text } from '../languages/fields.js';
 import { templateVariables } from './grants.js';
 import { keys } from './keys.js';
 import { namespaceProblem, refused, stored } from './lists.js';
@@ -18,23 +18,23 @@ import { ACL_WRITE, existenceProblem, standardCommands } from './object-commands
 import type { ApplyContext, Handler } from './types.js';
 
 const fields = {
-  ID: keep('The ID of the rule.', text()),
-  Description: keep('A human-readable description of the rule.', description),
-  AuthMethod: keep(
+  ID: always('The ID of the rule.', text()),
+  Description: always('A human-readable description of the rule.', description),
+  AuthMethod: always(
     'The auth method to whose logins the rule applies. It cannot be changed later.',
     text(),
   ),
-  Selector: omit('Which logins the rule applies to. Empty means all.', text()),
-  BindType: keep(
+  Selector: nonEmpty('Which logins the rule applies to. Empty means all.', text()),
+  BindType: always(
     'What BindName names: a service, a node, a role, a policy or a templated policy.',
     text({ values: BIND_TYPES, limits: { needed: true } }),
   ),
-  BindName: keep(
+  BindName: always(
     'The name of what tokens are linked to. It may contain claims, such as ${value.name}.',
     text(),
   ),
-  BindVars: omit('The variables of a templated policy.', templateVariables),
-  Namespace: keep('The namespace of the rule.', text()),
+  BindVars: nonEmpty('The variables of a templated policy.', templateVariables),
+  Namespace: always('The namespace of the rule.', text()),
   ...indexes,
 };
 
@@ -53,7 +53,7 @@ interface RuleSet extends ObjectSet {
 
 export const rules = defineObject<BindingRule, typeof fields>({
   table: 'rule',
-  says: 'A rule that determines what the tokens of an auth method are linked to.',
+  description: 'A rule that determines what the tokens of an auth method are linked to.',
   noun: 'binding rule',
   identity: 'ID',
   columns: 'ID, AuthMethod as Method, BindType BindName as Binds, Selector, Description',

@@ -4,12 +4,12 @@
  */
 import { hash } from 'node:crypto';
 import {
+  always,
   boolean,
   computed,
-  drop,
   type Infer,
-  keep,
-  omit,
+  never,
+  nonEmpty,
   text,
   timeToLive,
   utcTime,
@@ -31,29 +31,29 @@ import {
 import { type ApplyContext, keyOf, type StateRecord, type View } from './types.js';
 
 const fields = {
-  AccessorID: keep('The public ID of the token. Clients may choose it on creation.', text()),
-  SecretID: keep(
+  AccessorID: always('The public ID of the token. Clients may choose it on creation.', text()),
+  SecretID: always(
     'The secret with which requests present the token. Clients may choose it on creation.',
     text(),
   ),
-  Description: keep('A human-readable description of the token.', description),
-  Policies: omit('The policies of the token.', links('policy')),
-  Roles: omit('The roles of the token.', links('role')),
+  Description: always('A human-readable description of the token.', description),
+  Policies: nonEmpty('The policies of the token.', links('policy')),
+  Roles: nonEmpty('The roles of the token.', links('role')),
   ...grants,
-  Local: keep('Whether the token belongs to one datacenter. This has no other effect.', boolean),
-  AuthMethod: omit(
+  Local: always('Whether the token belongs to one datacenter. This has no other effect.', boolean),
+  AuthMethod: nonEmpty(
     'The name of the auth method whose login created the token, in its original spelling.',
     text(),
   ),
-  AuthMethodNamespace: omit('The namespace of that auth method.', computed(text())),
-  ExpirationTime: omit('When the token expires. It cannot be changed later.', utcTime),
-  ExpirationTTL: drop(
+  AuthMethodNamespace: nonEmpty('The namespace of that auth method.', computed(text())),
+  ExpirationTime: nonEmpty('When the token expires. It cannot be changed later.', utcTime),
+  ExpirationTTL: never(
     'How long the token is valid, at least one minute. Set this instead of ExpirationTime.',
     timeToLive,
   ),
-  CreateTime: keep('When the token was created.', computed(text())),
-  Namespace: keep('The namespace of the token.', text()),
-  Hash: keep('A hash of the content.', contentHash),
+  CreateTime: always('When the token was created.', computed(text())),
+  Namespace: always('The namespace of the token.', text()),
+  Hash: always('A hash of the content.', contentHash),
   ...indexes,
 };
 
@@ -62,7 +62,7 @@ export type Token = Readonly<Infer<typeof fields>>;
 
 export const tokens = defineObject<Token, typeof fields>({
   table: 'token',
-  says: 'A secret that identifies its holder and determines what the holder may do.',
+  description: 'A secret that identifies its holder and determines what the holder may do.',
   noun: 'token',
   identity: 'AccessorID',
   columns:

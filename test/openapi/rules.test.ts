@@ -96,8 +96,8 @@ describe('openapi: rules between members', () => {
   for (const kind of KINDS)
     for (const [place, type, description] of ruledIn(definitionOf(kind).type, kind))
       for (const rule of description.rules!)
-        it(`${place}: ${rule.says}`, () => {
-          expect(rule.says)
+        it(`${place}: ${rule.description}`, () => {
+          expect(rule.description)
             .to.match(/^[A-Z].{8,110}\.$/)
             .and.not.include('  ');
           agrees(type, description, rule);

@@ -38,7 +38,7 @@ const SCHEMAS = bodySchemas();
 
 /** Yields the fields of a declaration at every level, with their places. */
 function* fieldsIn(fields: Fields, at: string): Iterable<[string, string]> {
-  for (const [name, { says, type }] of Object.entries(fields)) {
+  for (const [name, { description: says, type }] of Object.entries(fields)) {
     const place = `${at}.${name}`;
     yield [place, says];
     let { description } = type;

@@ -5,7 +5,7 @@ import {
   bodyOf,
   boolean,
   computed,
-  given,
+  ifSent,
   items,
   labels,
   text,
@@ -18,16 +18,16 @@ import { decodeBody } from '../../src/service/common/decode.js';
 import { templateVariables } from '../../src/state/grants.js';
 
 const FIELDS = {
-  Name: given('A member.', text()),
-  Count: given('A member.', whole64),
-  On: given('A member.', boolean),
-  Life: given('A member.', timeToLive),
-  At: given('A member.', utcTime),
-  Links: given('A member.', items(bodyOf({ ID: given('A member.', text()) }))),
-  Meta: given('A member.', labels),
-  Config: given('A member.', anyObject),
-  Variables: given('A member.', templateVariables),
-  Hash: given('A member.', computed(text())),
+  Name: ifSent('A member.', text()),
+  Count: ifSent('A member.', whole64),
+  On: ifSent('A member.', boolean),
+  Life: ifSent('A member.', timeToLive),
+  At: ifSent('A member.', utcTime),
+  Links: ifSent('A member.', items(bodyOf({ ID: ifSent('A member.', text()) }))),
+  Meta: ifSent('A member.', labels),
+  Config: ifSent('A member.', anyObject),
+  Variables: ifSent('A member.', templateVariables),
+  Hash: ifSent('A member.', computed(text())),
 };
 const decode = (body: unknown) => decodeBody('Thing decoding failed', body, bodyOf(FIELDS));
 function refusalOf(body: unknown) {

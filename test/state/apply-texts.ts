@@ -22,7 +22,7 @@ const APPLY = new RegExp(`^src/(?:base/errors\\.ts$|state/|kinds/(?:${RULES.join
 /** Calls whose texts stay out of the state: they stop the node, or document a field. */
 const OUTSIDE = new Set(['FatalError', 'Error', 'invariant', 'keep', 'omit', 'computed']);
 /** Members that document an object. */
-const DOCUMENTS = new Set(['says', 'noun']);
+const DOCUMENTS = new Set(['description', 'noun']);
 /** At least two words, or a word and a value. */
 const SENTENCE = /[A-Za-z"'}:,] [A-Za-z"'$]/;
 

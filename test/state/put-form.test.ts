@@ -38,11 +38,11 @@ function writtenObject(
   const sent: Any = decodeValue('PUT', body, bodyOf(OBJECTS[table].fields));
   const written: Any = {};
   for (const [name, { mode, type }] of Object.entries(OBJECTS[table].fields)) {
-    if (type.computed !== undefined || mode === 'drop') continue;
+    if (type.computed !== undefined || mode === 'never') continue;
     if ([...ADDED, 'ID'].includes(name)) continue;
     const value = sent[name] ?? type.zero();
-    if (mode === 'omit' && type.isEmpty(value)) continue;
-    if (mode !== 'keep' && sent[name] === undefined) continue;
+    if (mode === 'nonEmpty' && type.isEmpty(value)) continue;
+    if (mode !== 'always' && sent[name] === undefined) continue;
     written[name] = name === 'ExpirationTime' ? new Date(value).toISOString() : value;
   }
   for (const { path, to } of OBJECTS[table].linkFields) {
@@ -62,7 +62,7 @@ function writable(view: MapStore, table: Exclude<Table, 'config'>, object: Any):
   for (const name of Object.keys(copy)) {
     const { mode, type } = fields[name]!;
     // Only a command by chance stores what is left out when it is empty.
-    const isEmpty = mode === 'omit' && type.description.is === 'text' && copy[name] === '';
+    const isEmpty = mode === 'nonEmpty' && type.description.is === 'text' && copy[name] === '';
     if (isEmpty || type.computed !== undefined || name === 'ID') delete copy[name];
     // Texts of one time may differ in the digits of its fraction.
     if (name === 'ExpirationTime') copy[name] = new Date(copy[name]).toISOString();

@@ -2,7 +2,15 @@
 
 import { ERROR_STATUS } from '../../base/errors.js';
 import { KINDS } from '../../kinds/types.js';
-import { type Fields, keep, object, omit, type Type, text, whole } from '../../languages/fields.js';
+import {
+  always,
+  type Fields,
+  nonEmpty,
+  object,
+  type Type,
+  text,
+  whole,
+} from '../../languages/fields.js';
 import { historyFields } from '../../state/history/settings.js';
 import { configurationFields } from '../../state/login-limits.js';
 import { OBJECTS } from '../../state/objects.js';
@@ -22,52 +30,52 @@ const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
 /** Problem details (RFC 9457). */
 const PROBLEM = object({
-  type: keep('Always about:blank.', text()),
-  title: keep('The reason phrase of the status.', text()),
-  status: keep('The HTTP status.', whole()),
-  detail: keep('What is wrong, in a sentence.', text()),
-  code: keep(
+  type: always('Always about:blank.', text()),
+  title: always('The reason phrase of the status.', text()),
+  status: always('The HTTP status.', whole()),
+  detail: always('What is wrong, in a sentence.', text()),
+  code: always(
     'The code of the error. Clients may branch on it.',
     text({
       values: Object.keys(ERROR_STATUS),
     }),
   ),
-  pointer: omit('The JSON pointer to the invalid member.', text()),
-  hint: omit('A suggestion that may help.', text()),
-  current: omit(
+  pointer: nonEmpty('The JSON pointer to the invalid member.', text()),
+  hint: nonEmpty('A suggestion that may help.', text()),
+  current: nonEmpty(
     'The ModifyIndex of the object, if it has another version than was asked for. Null if it ' +
       'does not exist.',
     orNone(whole()),
   ),
-  decision: omit('The ID of the decision that refused the request.', text()),
-  about: omit(
+  decision: nonEmpty('The ID of the decision that refused the request.', text()),
+  about: nonEmpty(
     'The unknown token: that of the request (`caller`), or one that it names (`token`). Or the ' +
       'level of the cluster, which is too low (`level`).',
     text({ values: ['caller', 'token', 'level'] }),
   ),
-  Oldest: omit(
+  Oldest: nonEmpty(
     'The oldest moment that the question can be answered for: Index and Time.',
     anyAs<object>(),
   ),
-  Since: omit('The time from which on uses of tokens are known.', text()),
-  Problems: omit(
+  Since: nonEmpty('The time from which on uses of tokens are known.', text()),
+  Problems: nonEmpty(
     'Why a set is refused: Ref, Code, Message and Pointer of each problem.',
     listOf(anyAs<object>()),
   ),
-  Asserts: omit('The assertions of a set of which one failed.', listOf(anyAs<object>())),
-  Changes: omit('How many objects a set changes that is too large for one entry.', whole()),
-  Bytes: omit('The size of a feed of rights that is too large.', whole()),
-  Limit: omit('How many objects one entry changes, or bytes a feed has, at most.', whole()),
-  Conflicts: omit(
+  Asserts: nonEmpty('The assertions of a set of which one failed.', listOf(anyAs<object>())),
+  Changes: nonEmpty('How many objects a set changes that is too large for one entry.', whole()),
+  Bytes: nonEmpty('The size of a feed of rights that is too large.', whole()),
+  Limit: nonEmpty('How many objects one entry changes, or bytes a feed has, at most.', whole()),
+  Conflicts: nonEmpty(
     'The objects that have changed: Ref, Expected and Actual.',
     listOf(anyAs<object>()),
   ),
-  Denied: omit('The Refs of what the token may not change.', listOf(text())),
+  Denied: nonEmpty('The Refs of what the token may not change.', listOf(text())),
 });
 
 /** A body that is not a config entry: what it is, and its declaration. */
 interface Body {
-  readonly says: string;
+  readonly description: string;
   readonly fields: Fields;
   /** What its Config holds by its Type. */
   readonly configs?: Readonly<Record<string, Type<unknown> & { readonly fields: Fields }>>;
@@ -76,32 +84,35 @@ interface Body {
 /** The bodies by name, without config entries. */
 export const BODIES: Readonly<Record<string, Body>> = {
   ...Object.fromEntries(
-    Object.values(OBJECTS).map(({ says, noun, fields }) => [
+    Object.values(OBJECTS).map(({ description, noun, fields }) => [
       noun.replace(' ', '-'),
-      { says, fields },
+      { description, fields },
     ]),
   ),
   'auth-method': {
-    says: OBJECTS.method.says,
+    description: OBJECTS.method.description,
     fields: OBJECTS.method.fields,
     configs: METHOD_CONFIGS,
   },
-  login: { says: 'A login with an auth method.', fields: LOGIN.fields },
-  bootstrap: { says: 'The first token of a cluster.', fields: BOOTSTRAP.fields },
+  login: { description: 'A login with an auth method.', fields: LOGIN.fields },
+  bootstrap: { description: 'The first token of a cluster.', fields: BOOTSTRAP.fields },
   'acl-configuration': {
-    says: 'How long login tokens are valid, and how many one identity may have.',
+    description: 'How long login tokens are valid, and how many one identity may have.',
     fields: configurationFields,
   },
   'history-configuration': {
-    says: 'How much of the history is kept.',
+    description: 'How much of the history is kept.',
     fields: historyFields,
   },
-  set: { says: 'What a plan compares, and an apply makes.', fields: SET.fields },
-  undo: { says: 'Which entry an undo takes back.', fields: UNDO.fields },
-  'tokens-revoke': { says: 'Whose login tokens are revoked.', fields: REVOKE.fields },
-  'tokens-import': { says: 'Tokens of another cluster, with secrets.', fields: IMPORT.fields },
+  set: { description: 'What a plan compares, and an apply makes.', fields: SET.fields },
+  undo: { description: 'Which entry an undo takes back.', fields: UNDO.fields },
+  'tokens-revoke': { description: 'Whose login tokens are revoked.', fields: REVOKE.fields },
+  'tokens-import': {
+    description: 'Tokens of another cluster, with secrets.',
+    fields: IMPORT.fields,
+  },
   'autopilot-configuration': {
-    says: 'When a server is considered healthy, and what happens to dead servers.',
+    description: 'When a server is considered healthy, and what happens to dead servers.',
     fields: AUTOPILOT_CONFIGURATION.fields,
   },
 };
@@ -132,7 +143,7 @@ export function bodySchemas(): Readonly<Record<string, JsonSchema>> {
     ...KINDS.map((kind): [string, JsonSchema] => [`config/${kind}`, sentEntry(kind)]),
     ...Object.entries(BODIES).map(([name, body]): [string, JsonSchema] => [
       name,
-      { title: name, description: body.says, ...sentBody(body) },
+      { title: name, description: body.description, ...sentBody(body) },
     ]),
     ['problem', { title: 'problem', ...problemSchema() }],
   ];

@@ -1,6 +1,14 @@
 /** The schemas of bodies and answers that several operations share, by name. */
 import { KINDS } from '../../kinds/types.js';
-import { type Fields, items, keep, object, omit, type Type, text } from '../../languages/fields.js';
+import {
+  always,
+  type Fields,
+  items,
+  nonEmpty,
+  object,
+  type Type,
+  text,
+} from '../../languages/fields.js';
 import { historyFields } from '../../state/history/settings.js';
 import { configurationFields } from '../../state/login-limits.js';
 import type { ObjectTable } from '../../state/object.js';
@@ -21,21 +29,24 @@ const placeOf = (name: string): string => `#/components/schemas/${name}`;
 
 /** What an expanded read adds to a token. */
 const expanded = (role: Fields): Fields => ({
-  Identity: omit('With expanded: who is behind the token, if a login made it.', identity),
-  ExpandedPolicies: omit('With expanded: all policies that apply.', orNone(items(policyOrNot()))),
-  ExpandedRoles: omit('With expanded: all roles that apply.', orNone(items(object(role)))),
-  NamespaceDefaultPolicyIDs: omit('With expanded: policies of the namespace.', IDS),
-  NamespaceDefaultRoleIDs: omit('With expanded: roles of the namespace.', IDS),
-  AgentACLDefaultPolicy: omit('With expanded: the decision if no rule applies.', text()),
-  AgentACLDownPolicy: omit('With expanded: always extend-cache.', text()),
-  ResolvedByAgent: omit('With expanded: the node that answers.', text()),
+  Identity: nonEmpty('With expanded: who is behind the token, if a login made it.', identity),
+  ExpandedPolicies: nonEmpty(
+    'With expanded: all policies that apply.',
+    orNone(items(policyOrNot())),
+  ),
+  ExpandedRoles: nonEmpty('With expanded: all roles that apply.', orNone(items(object(role)))),
+  NamespaceDefaultPolicyIDs: nonEmpty('With expanded: policies of the namespace.', IDS),
+  NamespaceDefaultRoleIDs: nonEmpty('With expanded: roles of the namespace.', IDS),
+  AgentACLDefaultPolicy: nonEmpty('With expanded: the decision if no rule applies.', text()),
+  AgentACLDownPolicy: nonEmpty('With expanded: always extend-cache.', text()),
+  ResolvedByAgent: nonEmpty('With expanded: the node that answers.', text()),
 });
 const IDS = orNone(items(text()));
 /** A stored policy, or one that is derived from an identity. */
 const policyOrNot = (): Type<unknown> => {
   const optional = Object.entries(OBJECTS.policy.fields).map(([name, field]) => [
     name,
-    ['ID', 'Name', 'Description', 'Rules'].includes(name) ? field : { ...field, mode: 'omit' },
+    ['ID', 'Name', 'Description', 'Rules'].includes(name) ? field : { ...field, mode: 'nonEmpty' },
   ]);
   return object(Object.fromEntries(optional) as Fields);
 };
@@ -48,8 +59,8 @@ function answeredFields(table: ObjectTable): Fields {
   // Clients read both lists without checking that they exist.
   const { ACLs } = fields as Fields;
   const inner = (ACLs!.type.description as { readonly fields: Fields }).fields;
-  const both = Object.entries(inner).map(([name, field]) => [name, { ...field, mode: 'keep' }]);
-  return { ...fields, ACLs: keep(ACLs!.says, object(Object.fromEntries(both) as Fields)) };
+  const both = Object.entries(inner).map(([name, field]) => [name, { ...field, mode: 'always' }]);
+  return { ...fields, ACLs: always(ACLs!.description, object(Object.fromEntries(both) as Fields)) };
 }
 
 function listedFields(table: ObjectTable): Fields {
@@ -57,17 +68,17 @@ function listedFields(table: ObjectTable): Fields {
   if (table === 'token') return fields;
   if (table !== 'policy') return answeredFields(table);
   const { Datacenters } = fields as Fields;
-  return { ...fields, Datacenters: keep(Datacenters!.says, orNone(items(text()))) };
+  return { ...fields, Datacenters: always(Datacenters!.description, orNone(items(text()))) };
 }
 
 function objectSchemas(table: ObjectTable): Schemas {
-  const { says, unlisted } = OBJECTS[table];
+  const { description, unlisted } = OBJECTS[table];
   const fields = answeredFields(table);
   const title = titleOf(table);
   const listed = Object.entries(listedFields(table)).filter(([name]) => !unlisted.includes(name));
   return {
-    [title]: { description: says, ...answered(fields) },
-    [`${title}Item`]: { description: says, ...answered(Object.fromEntries(listed)) },
+    [title]: { description, ...answered(fields) },
+    [`${title}Item`]: { description, ...answered(Object.fromEntries(listed)) },
   };
 }
 
@@ -103,13 +114,16 @@ export function components(): Schemas {
     ...Object.fromEntries(
       Object.entries(BODIES).map(([name, body]) => {
         const component = `${pascal(name)}Body`;
-        return [component, { description: body.says, ...sentBody(body, placeOf(component)) }];
+        return [
+          component,
+          { description: body.description, ...sentBody(body, placeOf(component)) },
+        ];
       }),
     ),
     BootstrapToken: {
       description: 'The first token.',
       ...answered({
-        ID: keep('The same as SecretID, for old clients.', text()),
+        ID: always('The same as SecretID, for old clients.', text()),
         ...OBJECTS.token.fields,
       }),
     },
@@ -117,16 +131,16 @@ export function components(): Schemas {
       description: 'The token of an OIDC login.',
       ...answered({
         ...OBJECTS.token.fields,
-        Identity: keep('Who logged in.', identity),
-        Renewal: omit('With this the login can be renewed, once, within 30 days.', text()),
+        Identity: always('Who logged in.', identity),
+        Renewal: nonEmpty('With this the login can be renewed, once, within 30 days.', text()),
       }),
     },
     AclConfiguration: {
-      description: BODIES['acl-configuration']!.says,
+      description: BODIES['acl-configuration']!.description,
       ...answered(configured(configurationFields)),
     },
     HistoryConfiguration: {
-      description: BODIES['history-configuration']!.says,
+      description: BODIES['history-configuration']!.description,
       ...answered(configured(historyFields)),
     },
     Problem: problemSchema(),

@@ -19,7 +19,7 @@ type Tree = Record<string, unknown>;
 const DIALECT = 'https://spec.openapis.org/oas/3.1/dialect/base';
 
 /** Statuses of errors with their components. */
-const ERRORS: Readonly<Record<number, readonly [name: string, says: string]>> = {
+const ERRORS: Readonly<Record<number, readonly [name: string, description: string]>> = {
   400: ['Invalid', 'The request is not valid.'],
   401: ['Unauthenticated', 'The login, or the token of a logout, is refused.'],
   403: ['Forbidden', 'The token is unknown or lacks a required right.'],
@@ -39,40 +39,45 @@ const BASE = [400, 403, 429, 500];
 const BY_DEED = { open: [], read: [413, 503], write: [409, 413, 503, 504, 507] } as const;
 
 const text: JsonSchema = { type: 'string' };
-const HEADERS: Readonly<Record<string, { says: string; schema: JsonSchema; required?: true }>> = {
+const HEADERS: Readonly<
+  Record<string, { description: string; schema: JsonSchema; required?: true }>
+> = {
   'X-Consul-Index': {
-    says: 'The index of the answer, for the next blocking query.',
+    description: 'The index of the answer, for the next blocking query.',
     schema: { type: 'string', pattern: '^\\d+$' },
     required: true,
   },
   'X-Consul-KnownLeader': {
-    says: 'Whether the node knew a leader.',
+    description: 'Whether the node knew a leader.',
     schema: { type: 'string', enum: ['true', 'false'] },
     required: true,
   },
   'X-Consul-LastContact': {
-    says: 'Milliseconds since the node heard from the leader.',
+    description: 'Milliseconds since the node heard from the leader.',
     schema: { type: 'string', pattern: '^\\d+$' },
     required: true,
   },
   'X-Consul-Results-Filtered-By-ACLs': {
-    says: 'true if items that the caller may not read were left out.',
+    description: 'true if items that the caller may not read were left out.',
     schema: { type: 'string', enum: ['true'] },
   },
-  ETag: { says: 'The version of the content.', schema: text, required: true },
-  'X-Consul-Owner': { says: 'The owner of the written object.', schema: text },
-  'X-Consul-Total': { says: 'The number of items of the whole list.', schema: text },
+  ETag: { description: 'The version of the content.', schema: text, required: true },
+  'X-Consul-Owner': { description: 'The owner of the written object.', schema: text },
+  'X-Consul-Total': { description: 'The number of items of the whole list.', schema: text },
   'X-Consul-Next': {
-    says: 'The parameter after of the next page, if there is one.',
+    description: 'The parameter after of the next page, if there is one.',
     schema: text,
   },
   'X-Consul-Expires-In-Ms': {
-    says: 'Milliseconds until the token expires, if it does.',
+    description: 'Milliseconds until the token expires, if it does.',
     schema: { type: 'string', pattern: '^\\d+$' },
   },
-  'X-Consul-Lint': { says: 'What lint finds in the written object.', schema: text },
-  'X-Consul-Decision': { says: 'The ID under which the refusal is explained.', schema: text },
-  'Retry-After': { says: 'The number of seconds after which to retry.', schema: text },
+  'X-Consul-Lint': { description: 'What lint finds in the written object.', schema: text },
+  'X-Consul-Decision': {
+    description: 'The ID under which the refusal is explained.',
+    schema: text,
+  },
+  'Retry-After': { description: 'The number of seconds after which to retry.', schema: text },
 };
 const HEADER_GROUPS = {
   index: [
@@ -121,12 +126,15 @@ export function openApi(version: string): Tree {
       schemas: components(),
       parameters: { ...parametersIn('query', QUERY), ...parametersIn('header', SENT_HEADERS) },
       responses: Object.fromEntries(
-        Object.entries(ERRORS).map(([status, [name, says]]) => [name, errorOf(status, says)]),
+        Object.entries(ERRORS).map(([status, [name, description]]) => [
+          name,
+          errorOf(status, description),
+        ]),
       ),
       headers: Object.fromEntries(
-        Object.entries(HEADERS).map(([name, { says, schema, required }]) => [
+        Object.entries(HEADERS).map(([name, { description, schema, required }]) => [
           name,
-          { description: says, ...(required && { required }), schema },
+          { description, ...(required && { required }), schema },
         ]),
       ),
       securitySchemes: {
@@ -141,9 +149,9 @@ const FLAG = { allowEmptyValue: true };
 
 const parametersIn = (place: string, all: Readonly<Record<string, Parameter>>): Tree =>
   Object.fromEntries(
-    Object.entries(all).map(([name, { says, schema, isFlag }]) => [
+    Object.entries(all).map(([name, { description, schema, isFlag }]) => [
       name,
-      { name, in: place, description: says, ...(isFlag && FLAG), schema },
+      { name, in: place, description, ...(isFlag && FLAG), schema },
     ]),
   );
 
@@ -153,13 +161,24 @@ const placeOf = (path: string, method: string): Form =>
   below({ of: 'sent', at: '#' }, 'paths', template(path), method.toLowerCase());
 
 function operationOf(path: string, method: string, operation: Operation): Tree {
-  const { id, tag, says, does, query = [], headers = [], body, rights, blocks, level } = operation;
+  const {
+    id,
+    tag,
+    description,
+    does,
+    query = [],
+    headers = [],
+    body,
+    rights,
+    blocks,
+    level,
+  } = operation;
   const consistency = does === 'read' && method !== 'PUT' ? CONSISTENCY : [];
   const names = [...COMMON, ...consistency, ...query, ...headers];
   return {
     operationId: id,
     tags: [tag],
-    summary: says,
+    summary: description,
     parameters: [
       ...pathParameters(path),
       ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),
@@ -208,22 +227,25 @@ function responsesOf({ answers, body, does, refuses = [] }: Operation): Tree {
   for (const [status, answer] of Object.entries(answers)) responses[status] = answerOf(answer);
   const isIndexed = Object.values(answers).some(({ headers }) => headers?.includes('index'));
   for (const status of errors) {
-    const [name, says] = ERRORS[status]!;
+    const [name, description] = ERRORS[status]!;
     if (status === 404 && isIndexed) {
-      responses[status] = { ...errorOf('404', says), headers: headersOf(HEADER_GROUPS.index) };
+      responses[status] = {
+        ...errorOf('404', description),
+        headers: headersOf(HEADER_GROUPS.index),
+      };
       continue;
     }
     const own = responses[status] as { readonly content: Tree } | undefined;
     responses[status] =
       own === undefined
         ? { $ref: `#/components/responses/${name}` }
-        : { ...own, content: { ...own.content, ...errorOf(String(status), says).content } };
+        : { ...own, content: { ...own.content, ...errorOf(String(status), description).content } };
   }
   return responses;
 }
 
 function answerOf({
-  says,
+  description,
   content,
   media = 'application/json',
   text: orText,
@@ -239,7 +261,7 @@ function answerOf({
     ...(orText && { 'text/plain': { schema: text } }),
   };
   return {
-    description: says,
+    description,
     ...(names.length > 0 && { headers: headersOf(names) }),
     ...(Object.keys(body).length > 0 && {
       content: isEmpty ? { 'text/plain': { schema: { const: '' } } } : body,

@@ -55,14 +55,14 @@ export function objectSchema(
   more: Readonly<Record<string, JsonSchema>> = {},
 ): JsonSchema {
   const isSent = form.of === 'sent';
-  const shown = Object.entries(fields).filter(([, { mode }]) => isSent || mode !== 'drop');
+  const shown = Object.entries(fields).filter(([, { mode }]) => isSent || mode !== 'never');
   const properties = Object.fromEntries([
     ...shown.map(([name, field]) => [name, memberSchema(field, below(form, 'properties', name))]),
     ...(isSent ? spellings(fields, form) : []),
     ...Object.entries(more),
   ]) as Record<string, JsonSchema>;
   const required = shown.filter(([, { mode, type }]) =>
-    isSent ? isNeeded(type) : mode === 'keep',
+    isSent ? isNeeded(type) : mode === 'always',
   );
   const isRespelled = form.lenient || form.anyCase;
   const named = isRespelled ? [] : required.map(([name]) => name);
@@ -110,11 +110,11 @@ function isNeeded({ description }: Type<unknown, unknown>): boolean {
   }
 }
 
-function memberSchema({ says, type, mode }: Field<unknown>, form: Form): JsonSchema {
+function memberSchema({ description, type, mode }: Field<unknown>, form: Form): JsonSchema {
   const schema = schemaOf(type, form);
-  const described = { description: says, ...schema };
+  const described = { description, ...schema };
   if (form.of === 'answered') return described;
-  const value = mode === 'keep' || mode === 'omit' ? defaultOf(type) : undefined;
+  const value = mode === 'always' || mode === 'nonEmpty' ? defaultOf(type) : undefined;
   const nullable = isNeeded(type) ? described : orNull(described);
   return { ...nullable, ...(value === undefined ? {} : { default: value }) };
 }

@@ -26,14 +26,14 @@ export function sentEntry(kind: Kind, at = '#'): JsonSchema {
   );
   const properties = {
     ...(schema['properties'] as Record<string, JsonSchema>),
-    Kind: { description: type.fields['Kind']!.says, type: 'string', const: kind },
+    Kind: { description: type.fields['Kind']!.description, type: 'string', const: kind },
     ...(onlyName === '' ? {} : { Name: onlyNamed(definition) }),
   };
-  return { title: kind, description: definition.says, ...schema, properties };
+  return { title: kind, description: definition.description, ...schema, properties };
 }
 
 const onlyNamed = ({ onlyName, type }: AnyKind): JsonSchema => ({
-  description: type.fields['Name']!.says,
+  description: type.fields['Name']!.description,
   enum: [onlyName, '', null],
   default: onlyName,
 });
@@ -72,7 +72,7 @@ const CONDITION: JsonSchema = {
 
 /** Returns the schema of the entries of a kind as answers contain them. */
 export function answeredEntry(kind: Kind, at = '#'): JsonSchema {
-  const { hasStatus, secrets, says, type } = definitionOf(kind);
+  const { hasStatus, secrets, description, type } = definitionOf(kind);
   const index = { type: 'integer', minimum: 0 };
   const schema = objectSchema(
     { fields: type.fields },
@@ -103,7 +103,7 @@ export function answeredEntry(kind: Kind, at = '#'): JsonSchema {
   const required = [...((schema['required'] as string[]) ?? []), 'CreateIndex', 'ModifyIndex'];
   return {
     title: kind,
-    description: says,
+    description,
     ...schema,
     required: required.filter((name) => !hidden.has(name)),
   };

@@ -15,8 +15,12 @@ import { type Form, inAnyCase, type JsonSchema, sentText, spellingsOf } from './
 type Member = Extract<Condition, { readonly member: string }>;
 
 /** Returns the schema of a rule of an object with these fields. */
-export const ruleSchema = ({ says, condition }: Rule, fields: Fields, form: Form): JsonSchema => ({
-  description: says,
+export const ruleSchema = (
+  { description, condition }: Rule,
+  fields: Fields,
+  form: Form,
+): JsonSchema => ({
+  description,
   ...conditionSchema(condition, fields, form),
 });
 

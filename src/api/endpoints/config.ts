@@ -1,6 +1,6 @@
 /** Config entries, and the discovery chains that they form. */
 import type { ChainGraph } from '../../kinds/chain-graph.js';
-import { boolean, fraction, keep, omit, text } from '../../languages/fields.js';
+import { always, boolean, fraction, nonEmpty, text } from '../../languages/fields.js';
 import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, open, PATCH_SCHEMA, read, tagged, write } from './operation.js';
 import { PAGES } from './parameters.js';
@@ -10,73 +10,73 @@ const word = text();
 const percent = fraction((value) => value);
 
 const chain = shape({
-  ServiceName: keep('The service.', word),
-  Namespace: keep('The namespace of the chain.', word),
-  Datacenter: keep('The datacenter.', word),
-  Protocol: keep('The protocol of the services of the chain.', word),
-  StartNode: keep('The key of the first node.', word),
-  Nodes: keep(
+  ServiceName: always('The service.', word),
+  Namespace: always('The namespace of the chain.', word),
+  Datacenter: always('The datacenter.', word),
+  Protocol: always('The protocol of the services of the chain.', word),
+  StartNode: always('The key of the first node.', word),
+  Nodes: always(
     'The nodes by key, in the form type:name.',
     mapOf(
       shape({
-        Type: keep('What the node is.', oneOf('router', 'splitter', 'resolver')),
-        Name: keep('The name of the node.', word),
-        Routes: omit(
+        Type: always('What the node is.', oneOf('router', 'splitter', 'resolver')),
+        Name: always('The name of the node.', word),
+        Routes: nonEmpty(
           'The routes of a router. The first one that matches applies.',
           rows({
-            Definition: keep('The route as written in its entry.', anyAs<RouteDefinition>()),
-            NextNode: keep('The key of the next node.', word),
+            Definition: always('The route as written in its entry.', anyAs<RouteDefinition>()),
+            NextNode: always('The key of the next node.', word),
           }),
         ),
-        Splits: omit(
+        Splits: nonEmpty(
           'The parts of a splitter.',
           rows({
-            Weight: keep('The share of requests, in percent.', percent),
-            NextNode: keep('The key of the next node.', word),
+            Weight: always('The share of requests, in percent.', percent),
+            NextNode: always('The key of the next node.', word),
           }),
         ),
-        Resolver: omit(
+        Resolver: nonEmpty(
           'Where a resolver sends requests.',
           shape({
-            Default: keep(
+            Default: always(
               'Whether the service has no resolver, or one that says nothing of its requests.',
               boolean,
             ),
-            ConnectTimeout: keep('The time limit for establishing a connection.', word),
-            Target: keep('The ID of the target.', word),
-            Failover: omit(
+            ConnectTimeout: always('The time limit for establishing a connection.', word),
+            Target: always('The ID of the target.', word),
+            Failover: nonEmpty(
               'What is tried if there are no healthy instances.',
-              shape({ Targets: keep('The IDs of targets, in order.', listOf(word)) }),
+              shape({ Targets: always('The IDs of targets, in order.', listOf(word)) }),
             ),
           }),
         ),
       }),
     ),
   ),
-  Targets: keep(
+  Targets: always(
     'The targets by ID.',
     mapOf(
       shape({
-        ID: keep('The ID of the target.', word),
-        Service: keep('The service.', word),
-        ServiceSubset: omit('The subset of the service.', word),
-        Namespace: keep('The namespace of the service.', word),
-        Datacenter: keep('The datacenter.', word),
-        Peer: omit('The peer from which the service is imported.', word),
-        Subset: keep(
+        ID: always('The ID of the target.', word),
+        Service: always('The service.', word),
+        ServiceSubset: nonEmpty('The subset of the service.', word),
+        Namespace: always('The namespace of the service.', word),
+        Datacenter: always('The datacenter.', word),
+        Peer: nonEmpty('The peer from which the service is imported.', word),
+        Subset: always(
           'Which instances are in the subset.',
           shape({
-            Filter: omit('The filter of the subset.', word),
-            OnlyPassing: omit('Whether instances with a warning are also excluded.', boolean),
+            Filter: nonEmpty('The filter of the subset.', word),
+            OnlyPassing: nonEmpty('Whether instances with a warning are also excluded.', boolean),
           }),
         ),
-        MeshGateway: keep('How connections use mesh gateways.', anyAs<object>()),
+        MeshGateway: always('How connections use mesh gateways.', anyAs<object>()),
       }),
     ),
   ),
 });
 
-const CHAIN = shape({ Chain: keep('The compiled chain.', chain) });
+const CHAIN = shape({ Chain: always('The compiled chain.', chain) });
 
 const KIND_RIGHTS = ['by kind, such as service:write'];
 
@@ -100,7 +100,7 @@ export interface RouteMatch {
 
 export const CONFIG_OPERATIONS = tagged('config', {
   'PUT /v1/config': write('writeConfigEntry', {
-    says: 'Creates or replaces a config entry.',
+    description: 'Creates or replaces a config entry.',
     query: ['cas'],
     body: 'ConfigEntryBody',
     answers: ok('Whether the entry was written: false if its index differs from cas.', boolean),
@@ -108,14 +108,14 @@ export const CONFIG_OPERATIONS = tagged('config', {
     rights: KIND_RIGHTS,
   }),
   'GET /v1/config/:kind/:name': read('readConfigEntry', {
-    says: 'Reads a config entry.',
+    description: 'Reads a config entry.',
     answers: ok('The entry.', 'ConfigEntry', 'index'),
     refuses: [404],
     rights: ['by kind, such as service:read'],
     blocks: true,
   }),
   'DELETE /v1/config/:kind/:name': write('deleteConfigEntry', {
-    says: 'Deletes a config entry, if it exists.',
+    description: 'Deletes a config entry, if it exists.',
     query: ['cas'],
     answers: ok('An empty object. With cas: whether the entry was deleted.', {
       schema: { anyOf: [{ type: 'boolean' }, { type: 'object', maxProperties: 0 }] },
@@ -125,7 +125,7 @@ export const CONFIG_OPERATIONS = tagged('config', {
   }),
   'PATCH /v1/config/:kind/:name': write('patchConfigEntry', {
     level: COMMAND_LEVELS['*/match']!,
-    says: 'Changes the given fields of a config entry.',
+    description: 'Changes the given fields of a config entry.',
     body: { schema: PATCH_SCHEMA },
     bodyMedia: 'application/merge-patch+json',
     answers: ok('The entry.', 'ConfigEntry', 'etag'),
@@ -133,7 +133,7 @@ export const CONFIG_OPERATIONS = tagged('config', {
     rights: KIND_RIGHTS,
   }),
   'GET /v1/config/:kind': read('listConfigEntries', {
-    says:
+    description:
       'Lists the config entries of a kind that the caller may read, or of all kinds if ' +
       'none is given.',
     query: ['filter', ...PAGES],
@@ -149,12 +149,12 @@ export const CONFIG_OPERATIONS = tagged('config', {
     blocks: true,
   }),
   'DELETE /v1/config/:kind': open('deleteConfigEntries', {
-    says: 'Always refused, because a deletion must name an entry.',
+    description: 'Always refused, because a deletion must name an entry.',
     answers: {},
     refuses: [404],
   }),
   'GET /v1/discovery-chain/:service': read('readDiscoveryChain', {
-    says: 'Compiles the discovery chain of a service.',
+    description: 'Compiles the discovery chain of a service.',
     answers: ok('The chain.', CHAIN, 'index'),
     refuses: [409],
     rights: ['service:read'],

@@ -59,16 +59,16 @@ const CONFIGURATION = object({
 });
 
 const RIGHTS = ['none for oneself, for a secret and for a JWT; acl:read for others'] as const;
-const answer = (says: string, schema: JsonSchema) => ok(says, { schema }, 'index');
+const answer = (description: string, schema: JsonSchema) => ok(description, { schema }, 'index');
 
 export const DECISION_OPERATIONS = tagged('Decisions', {
   'GET /.well-known/authzen-configuration': open('authzenConfiguration', {
-    says: 'Says where decisions are made.',
+    description: 'Says where decisions are made.',
     answers: ok('The addresses.', { schema: CONFIGURATION }),
     refuses: [404],
   }),
   'POST /access/v1/evaluation': read('evaluate', {
-    says: 'Decides whether a subject may do something.',
+    description: 'Decides whether a subject may do something.',
     query: ['reasons'],
     body: { schema: object(members, 'subject', 'action', 'resource') },
     answers: answer('The decision.', DECISION),
@@ -76,7 +76,7 @@ export const DECISION_OPERATIONS = tagged('Decisions', {
     rights: RIGHTS,
   }),
   'POST /access/v1/evaluations': read('evaluateAll', {
-    says: 'Decides up to 256 questions on one state.',
+    description: 'Decides up to 256 questions on one state.',
     query: ['reasons'],
     body: {
       schema: object({
@@ -92,7 +92,7 @@ export const DECISION_OPERATIONS = tagged('Decisions', {
     rights: RIGHTS,
   }),
   'POST /access/v1/search/subject': read('searchSubjects', {
-    says: 'Finds who may do something.',
+    description: 'Finds who may do something.',
     query: ['reasons'],
     body: {
       schema: object({ ...members, subject: sought, page }, 'subject', 'action', 'resource'),
@@ -102,7 +102,7 @@ export const DECISION_OPERATIONS = tagged('Decisions', {
     rights: RIGHTS,
   }),
   'POST /access/v1/search/resource': read('searchResources', {
-    says: 'Finds what a subject may do something to, as far as rules name it.',
+    description: 'Finds what a subject may do something to, as far as rules name it.',
     query: ['reasons'],
     body: {
       schema: object({ ...members, resource: sought, page }, 'subject', 'action', 'resource'),
@@ -112,7 +112,7 @@ export const DECISION_OPERATIONS = tagged('Decisions', {
     rights: RIGHTS,
   }),
   'POST /access/v1/search/action': read('searchActions', {
-    says: 'Finds what a subject may do to a resource.',
+    description: 'Finds what a subject may do to a resource.',
     query: ['reasons'],
     body: {
       schema: object(

@@ -1,13 +1,13 @@
 /** The explanations of rights: why a token may do something or may not, and who may. */
 import type { Explanation, RightsRow } from '../../acl/explain.js';
 import {
+  always,
   bodyOf,
   boolean,
-  given,
+  ifSent,
   items,
-  keep,
   type Normal,
-  omit,
+  nonEmpty,
   type Sent,
   text,
   utcTime,
@@ -41,28 +41,28 @@ export const draftFields = {
   ServiceIdentities,
   NodeIdentities,
   TemplatedPolicies,
-  Rules: given('The rules of an additional policy for the token.', text()),
+  Rules: ifSent('The rules of an additional policy for the token.', text()),
 };
 /** A token that does not exist, as it is sent. */
 export type Draft = Sent<typeof draftFields>;
 
 /** The members of a question. */
 export const QUESTION_FIELDS = {
-  Resource: given('The resource, such as service, key or namespace.', text()),
-  Access: given('The access, such as read or write.', text()),
-  Segment: given('The name of the resource. Omitted for resources without names.', text()),
-  Namespace: given('The namespace of the resource. Defaults to that of the request.', text()),
+  Resource: ifSent('The resource, such as service, key or namespace.', text()),
+  Access: ifSent('The access, such as read or write.', text()),
+  Segment: ifSent('The name of the resource. Omitted for resources without names.', text()),
+  Namespace: ifSent('The namespace of the resource. Defaults to that of the request.', text()),
 };
 export type SentQuestion = Sent<typeof QUESTION_FIELDS>;
 
 export const EXPLAIN = bodyOf({
-  AccessorID: given(
+  AccessorID: ifSent(
     'The token whose rights are explained. Defaults to the token of the request.',
     text(),
   ),
-  Draft: given('A token that does not exist, to use instead of AccessorID.', bodyOf(draftFields)),
-  Requests: given('Between 1 and 64 questions.', items(bodyOf(QUESTION_FIELDS))),
-  Namespace: given('The namespace of the request.', text()),
+  Draft: ifSent('A token that does not exist, to use instead of AccessorID.', bodyOf(draftFields)),
+  Requests: ifSent('Between 1 and 64 questions.', items(bodyOf(QUESTION_FIELDS))),
+  Namespace: ifSent('The namespace of the request.', text()),
 });
 export type ExplainBody = Sent<(typeof EXPLAIN)['fields']>;
 
@@ -70,172 +70,175 @@ export type ExplainBody = Sent<(typeof EXPLAIN)['fields']>;
 export const WHO_CAN = bodyOf(QUESTION_FIELDS);
 
 const step = shape({
-  Type: keep('The type of the step.', word),
-  ID: keep('The ID of the object.', word),
-  Name: keep('The name of the object.', word),
-  Version: omit('With at: the index of the version that was read.', whole64),
+  Type: always('The type of the step.', word),
+  ID: always('The ID of the object.', word),
+  Name: always('The name of the object.', word),
+  Version: nonEmpty('With at: the index of the version that was read.', whole64),
 });
 const source = shape({
-  Path: keep('The path from the token to the text.', listOf(step)),
-  Line: keep('The line in the text.', orNone(whole64)),
-  Column: keep('The column in the line.', orNone(whole64)),
-  Level: keep('The level that the text specifies.', LEVEL),
-  Counts: keep('Whether the level counts, because no stronger level overrides it.', boolean),
+  Path: always('The path from the token to the text.', listOf(step)),
+  Line: always('The line in the text.', orNone(whole64)),
+  Column: always('The column in the line.', orNone(whole64)),
+  Level: always('The level that the text specifies.', LEVEL),
+  Counts: always('Whether the level counts, because no stronger level overrides it.', boolean),
 });
 const place = shape({
-  Match: keep('exact or prefix.', word),
-  Name: keep('The namespace, or the prefix of its name.', word),
+  Match: always('exact or prefix.', word),
+  Name: always('The namespace, or the prefix of its name.', word),
 });
 const ruleFields = {
-  Resource: keep('The resource of the rule.', nullableText),
-  Match: keep('exact, prefix or scalar.', nullableText),
-  Name: omit('The name of the rule. Omitted for scalar rules.', word),
-  NamespaceBlock: omit('The namespace block that contains the rule.', place),
-  Level: keep('The merged level of the rule.', LEVEL),
-  Rule: keep('The rule as written in policies.', nullableText),
-  Sources: keep('The texts from which the level comes.', listOf(source)),
-  MoreSources: keep('How many sources are left out.', whole64),
+  Resource: always('The resource of the rule.', nullableText),
+  Match: always('exact, prefix or scalar.', nullableText),
+  Name: nonEmpty('The name of the rule. Omitted for scalar rules.', word),
+  NamespaceBlock: nonEmpty('The namespace block that contains the rule.', place),
+  Level: always('The merged level of the rule.', LEVEL),
+  Rule: always('The rule as written in policies.', nullableText),
+  Sources: always('The texts from which the level comes.', listOf(source)),
+  MoreSources: always('How many sources are left out.', whole64),
 };
 const rule = shape(ruleFields);
-const candidate = shape({ ...ruleFields, Why: keep('Why the rule does not decide.', word) });
+const candidate = shape({ ...ruleFields, Why: always('Why the rule does not decide.', word) });
 const explanation = shape({
-  Resource: keep('The resource of the question.', word),
-  Access: keep('The access of the question.', word),
-  Segment: keep('The name of the resource.', word),
-  Namespace: keep('The namespace of the resource.', word),
-  Allow: keep('Whether the access is allowed.', boolean),
-  Reason: keep('The reason, in one word.', word),
-  Layer: omit('own, or namespace_default if the defaults of the namespace decide.', word),
-  Level: keep('The level of the rule that decides.', LEVEL),
-  Text: keep('The reason, in a sentence.', word),
-  Winner: keep('The rule that decides.', orNone(rule)),
-  Candidates: keep('Other rules that concern the question.', listOf(candidate)),
-  MoreCandidates: keep('How many rules are left out.', whole64),
+  Resource: always('The resource of the question.', word),
+  Access: always('The access of the question.', word),
+  Segment: always('The name of the resource.', word),
+  Namespace: always('The namespace of the resource.', word),
+  Allow: always('Whether the access is allowed.', boolean),
+  Reason: always('The reason, in one word.', word),
+  Layer: nonEmpty('own, or namespace_default if the defaults of the namespace decide.', word),
+  Level: always('The level of the rule that decides.', LEVEL),
+  Text: always('The reason, in a sentence.', word),
+  Winner: always('The rule that decides.', orNone(rule)),
+  Candidates: always('Other rules that concern the question.', listOf(candidate)),
+  MoreCandidates: always('How many rules are left out.', whole64),
 });
 
 const whose = {
-  AccessorID: keep('The token.', word),
-  Namespace: keep('The namespace of the token.', word),
-  Anonymous: keep('Whether it is the anonymous token.', boolean),
-  DefaultPolicy: keep('The decision if no rule applies.', word),
+  AccessorID: always('The token.', word),
+  Namespace: always('The namespace of the token.', word),
+  Anonymous: always('Whether it is the anonymous token.', boolean),
+  DefaultPolicy: always('The decision if no rule applies.', word),
 };
 
-const AT = omit(
+const AT = nonEmpty(
   'With at: the moment that the answer is about.',
   shape({
-    Index: keep('The index.', whole64),
-    Time: keep('The time of the newest change up to it.', utcTime),
+    Index: always('The index.', whole64),
+    Time: always('The time of the newest change up to it.', utcTime),
   }),
 );
 
 const EXPLAINED = shape({
   At: AT,
   ...whose,
-  Description: keep('The description of the token.', word),
+  Description: always('The description of the token.', word),
   Identity: IDENTITY,
   Index: INDEX,
-  Results: keep('The answers, in the order of the questions.', listOf(explanation)),
+  Results: always('The answers, in the order of the questions.', listOf(explanation)),
 });
 
 export const RIGHTS = rows({
-  Layer: keep('own, or namespace_default.', word),
-  Namespace: keep('The namespaces in which the right applies.', place),
-  Resource: keep('The resource.', word),
-  Match: keep('exact, prefix or scalar.', word),
-  Name: omit('The name, or its prefix. Omitted for scalar rights.', word),
-  Level: keep('The merged level.', word),
-  Intentions: omit('For services: the level for intentions.', word),
-  IntentionsExplicit: omit('Whether a text specifies that level.', boolean),
-  Sources: keep('The texts from which the level comes.', listOf(source)),
-  MoreSources: keep('How many sources are left out.', whole64),
+  Layer: always('own, or namespace_default.', word),
+  Namespace: always('The namespaces in which the right applies.', place),
+  Resource: always('The resource.', word),
+  Match: always('exact, prefix or scalar.', word),
+  Name: nonEmpty('The name, or its prefix. Omitted for scalar rights.', word),
+  Level: always('The merged level.', word),
+  Intentions: nonEmpty('For services: the level for intentions.', word),
+  IntentionsExplicit: nonEmpty('Whether a text specifies that level.', boolean),
+  Sources: always('The texts from which the level comes.', listOf(source)),
+  MoreSources: always('How many sources are left out.', whole64),
 });
 
 const EFFECTIVE = shape({
   At: AT,
   ...whose,
   Identity: IDENTITY,
-  ExpirationTime: omit('When the token expires.', utcTime),
-  Truncated: keep('Whether rights are left out.', boolean),
-  Rights: keep('The merged rights.', RIGHTS),
+  ExpirationTime: nonEmpty('When the token expires.', utcTime),
+  Truncated: always('Whether rights are left out.', boolean),
+  Rights: always('The merged rights.', RIGHTS),
 });
 
 const WHO = shape({
   At: AT,
-  LoginsSince: omit('With at: login tokens that have ended are known from this index on.', whole64),
+  LoginsSince: nonEmpty(
+    'With at: login tokens that have ended are known from this index on.',
+    whole64,
+  ),
   Index: INDEX,
-  Scanned: keep('How many tokens were examined.', whole64),
-  Allowed: keep('How many of them are allowed the access.', whole64),
-  Truncated: keep('Whether the search stopped before the last token.', boolean),
-  Filtered: keep('Whether namespaces that the caller may not read were left out.', boolean),
-  Groups: keep(
+  Scanned: always('How many tokens were examined.', whole64),
+  Allowed: always('How many of them are allowed the access.', whole64),
+  Truncated: always('Whether the search stopped before the last token.', boolean),
+  Filtered: always('Whether namespaces that the caller may not read were left out.', boolean),
+  Groups: always(
     'Groups of tokens with the same grants, the largest first.',
     rows({
-      Tokens: keep('How many tokens are in the group.', whole64),
-      Subjects: keep('How many different subjects logged in to get them.', whole64),
-      AuthMethod: keep('The auth method of their logins, if any.', word),
-      Namespace: keep('Their namespace.', word),
-      Policies: keep('Their policies.', linksTo('policy')),
-      Roles: keep('Their roles.', linksTo('role')),
-      ServiceIdentities: keep('Their service identities.', grants.ServiceIdentities.type),
-      NodeIdentities: keep('Their node identities.', grants.NodeIdentities.type),
-      TemplatedPolicies: keep('Their templated policies.', grants.TemplatedPolicies.type),
-      Sample: keep(
+      Tokens: always('How many tokens are in the group.', whole64),
+      Subjects: always('How many different subjects logged in to get them.', whole64),
+      AuthMethod: always('The auth method of their logins, if any.', word),
+      Namespace: always('Their namespace.', word),
+      Policies: always('Their policies.', linksTo('policy')),
+      Roles: always('Their roles.', linksTo('role')),
+      ServiceIdentities: always('Their service identities.', grants.ServiceIdentities.type),
+      NodeIdentities: always('Their node identities.', grants.NodeIdentities.type),
+      TemplatedPolicies: always('Their templated policies.', grants.TemplatedPolicies.type),
+      Sample: always(
         'Some of the tokens.',
         rows({
-          AccessorID: keep('The token.', word),
-          Description: keep('Its description.', word),
+          AccessorID: always('The token.', word),
+          Description: always('Its description.', word),
           Identity: IDENTITY,
         }),
       ),
-      Result: keep('Why they are allowed the access.', explanation),
+      Result: always('Why they are allowed the access.', explanation),
     }),
   ),
-  MoreGroups: keep('How many groups are left out.', whole64),
+  MoreGroups: always('How many groups are left out.', whole64),
 });
 
 const DECISION = shape({
-  ID: keep('The ID of the decision.', word),
-  Time: keep('When it was made.', utcTime),
-  Node: keep('The node that made it.', word),
-  Type: keep('What was decided.', oneOf('authorization', 'unknown_token', 'login', 'evaluation')),
-  Method: keep('The HTTP method of the request.', word),
-  Path: keep('The path of the request.', word),
-  RemoteAddr: keep('The address of the client.', word),
-  AccessorID: keep('The token of the request.', nullableText),
-  Identity: keep(
+  ID: always('The ID of the decision.', word),
+  Time: always('When it was made.', utcTime),
+  Node: always('The node that made it.', word),
+  Type: always('What was decided.', oneOf('authorization', 'unknown_token', 'login', 'evaluation')),
+  Method: always('The HTTP method of the request.', word),
+  Path: always('The path of the request.', word),
+  RemoteAddr: always('The address of the client.', word),
+  AccessorID: always('The token of the request.', nullableText),
+  Identity: always(
     'Who is behind that token, or who tried to log in. Null if nobody is known, or if the ' +
       'caller may not read the token.',
     orNone(identity),
   ),
-  Namespace: keep('The namespace of the request.', word),
-  Resource: keep('The resource that was asked for.', nullableText),
-  Access: keep('The access that was asked for.', nullableText),
-  Segment: keep('The name of the resource.', nullableText),
-  Message: keep('The message of the refusal.', word),
-  SubjectType: omit('Of an evaluation: the type of its subject.', word),
-  RequestID: omit('Of an evaluation: the X-Request-ID of its request. May be empty.', word),
-  TraceID: keep('The trace of the request. Empty if its traceparent names none.', word),
-  AppliedIndex: keep('The index of the state on which the decision was based.', whole64),
-  Then: keep(
+  Namespace: always('The namespace of the request.', word),
+  Resource: always('The resource that was asked for.', nullableText),
+  Access: always('The access that was asked for.', nullableText),
+  Segment: always('The name of the resource.', nullableText),
+  Message: always('The message of the refusal.', word),
+  SubjectType: nonEmpty('Of an evaluation: the type of its subject.', word),
+  RequestID: nonEmpty('Of an evaluation: the X-Request-ID of its request. May be empty.', word),
+  TraceID: always('The trace of the request. Empty if its traceparent names none.', word),
+  AppliedIndex: always('The index of the state on which the decision was based.', whole64),
+  Then: always(
     'Why it was refused.',
     orNone(
       shape({
-        Reason: keep('The reason, in one word.', word),
-        Level: keep('The level of the rule that decided.', LEVEL),
-        Rule: keep('The rule that decided.', nullableText),
+        Reason: always('The reason, in one word.', word),
+        Level: always('The level of the rule that decided.', LEVEL),
+        Rule: always('The rule that decided.', nullableText),
       }),
     ),
   ),
-  Now: keep('The explanation according to the current state.', orNone(explanation)),
-  Changed: keep('Whether the decision or its reason differs now.', boolean),
-  Login: keep(
+  Now: always('The explanation according to the current state.', orNone(explanation)),
+  Changed: always('Whether the decision or its reason differs now.', boolean),
+  Login: always(
     'The login that was refused.',
     orNone(
       shape({
-        AuthMethod: keep('The auth method.', word),
-        Namespace: keep('Its namespace.', word),
-        ReasonCode: keep('The reason, in one word.', word),
-        Reason: keep('The reason, in a sentence.', word),
+        AuthMethod: always('The auth method.', word),
+        Namespace: always('Its namespace.', word),
+        ReasonCode: always('The reason, in one word.', word),
+        Reason: always('The reason, in a sentence.', word),
       }),
     ),
   ),
@@ -264,28 +267,29 @@ export type Decision = Normal<typeof DECISION>;
 export const EXPLAIN_OPERATIONS = tagged('explain', {
   'GET /v1/acl/token/self/effective': read('readOwnRights', {
     query: ['at'],
-    says: 'Reads all rights of the token of the request, merged.',
+    description: 'Reads all rights of the token of the request, merged.',
     answers: ok('The rights.', EFFECTIVE, 'index'),
     refuses: [404],
     blocks: true,
   }),
   'GET /v1/acl/token/:accessor/effective': read('readRights', {
     query: ['at'],
-    says: 'Reads all rights of a token, merged.',
+    description: 'Reads all rights of a token, merged.',
     answers: ok('The rights.', EFFECTIVE, 'index'),
     refuses: [404],
     rights: ['acl:read'],
     blocks: true,
   }),
   'GET /v1/acl/decision/:id': read('readDecision', {
-    says: 'Explains why a request was refused, by the decision ID in the header of the refusal.',
+    description:
+      'Explains why a request was refused, by the decision ID in the header of the refusal.',
     answers: ok('The decision.', DECISION, 'index'),
     refuses: [404],
     rights: ['acl:read'],
   }),
   'POST /v1/acl/authorize/explain': read('explainAuthorization', {
     query: ['at'],
-    says: 'Explains what a token, or a draft of one, may do.',
+    description: 'Explains what a token, or a draft of one, may do.',
     body: { members: EXPLAIN.fields },
     answers: ok('The reasons.', EXPLAINED, 'index'),
     refuses: [404],
@@ -293,7 +297,7 @@ export const EXPLAIN_OPERATIONS = tagged('explain', {
   }),
   'POST /v1/acl/who-can': read('findWhoCan', {
     query: ['at'],
-    says: 'Finds the tokens that are allowed a given access.',
+    description: 'Finds the tokens that are allowed a given access.',
     body: { members: WHO_CAN.fields },
     answers: ok('The tokens, in groups.', WHO, 'index'),
     refuses: [404],

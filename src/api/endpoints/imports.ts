@@ -1,12 +1,12 @@
 /** Tokens that come from elsewhere with their secrets, and the owners of objects. */
 import {
+  always,
   bodyOf,
   boolean,
-  given,
+  ifSent,
   items,
-  keep,
   type Normal,
-  omit,
+  nonEmpty,
   type Sent,
   text,
   utcTime,
@@ -26,8 +26,8 @@ const { Description, Policies, Roles, Local, AuthMethod, ExpirationTime, Namespa
 const { ServiceIdentities, NodeIdentities, TemplatedPolicies } = tokens.fields;
 
 const IMPORTED = bodyOf({
-  AccessorID: given('The public ID of the token, a UUID.', text()),
-  SecretID: given('Its secret: up to 256 printable characters without spaces.', text()),
+  AccessorID: ifSent('The public ID of the token, a UUID.', text()),
+  SecretID: ifSent('Its secret: up to 256 printable characters without spaces.', text()),
   Description,
   Policies,
   Roles,
@@ -37,43 +37,43 @@ const IMPORTED = bodyOf({
   Local,
   Namespace,
   AuthMethod,
-  AuthMethodNamespace: given('The namespace of that auth method.', text()),
-  Identity: given(
+  AuthMethodNamespace: ifSent('The namespace of that auth method.', text()),
+  Identity: ifSent(
     'Who is behind the token, if a login created it.',
-    bodyOf({ Subject: given('Whom the auth method knows.', text()) }),
+    bodyOf({ Subject: ifSent('Whom the auth method knows.', text()) }),
   ),
   ExpirationTime,
-  CreateTime: given('When the token was created. Defaults to now.', utcTime),
+  CreateTime: ifSent('When the token was created. Defaults to now.', utcTime),
 });
 export type SentToken = Sent<(typeof IMPORTED)['fields']>;
 
 export const IMPORT = bodyOf({
-  Source: given('Where the tokens come from, such as dc1. Their owner is migrate/dc1.', text()),
-  DryRun: given('Whether only to judge the import. Nothing is written.', boolean),
-  TakeOver: given('Whether tokens that are not of this source may be taken.', boolean),
-  Reason: given('Why, for the history.', text()),
-  Tokens: given('The tokens. At most 500 with those of Delete.', items(IMPORTED, DECODED_MAX)),
-  Delete: given('AccessorIDs of tokens of this source that end.', items(text(), DECODED_MAX)),
+  Source: ifSent('Where the tokens come from, such as dc1. Their owner is migrate/dc1.', text()),
+  DryRun: ifSent('Whether only to judge the import. Nothing is written.', boolean),
+  TakeOver: ifSent('Whether tokens that are not of this source may be taken.', boolean),
+  Reason: ifSent('Why, for the history.', text()),
+  Tokens: ifSent('The tokens. At most 500 with those of Delete.', items(IMPORTED, DECODED_MAX)),
+  Delete: ifSent('AccessorIDs of tokens of this source that end.', items(text(), DECODED_MAX)),
 });
 export type ImportBody = Sent<(typeof IMPORT)['fields']>;
 
-const accessor = keep('The AccessorID of the token.', text());
+const accessor = always('The AccessorID of the token.', text());
 const IMPORT_ANSWER = shape({
-  Index: keep(
+  Index: always(
     'The index of the entry, or of the state of a dry run. 0 if there was nothing to do.',
     whole64,
   ),
-  Created: keep('How many tokens were created.', whole64),
-  Updated: keep('How many were changed.', whole64),
-  Deleted: keep('How many were deleted.', whole64),
-  Unchanged: keep('How many were as they should be.', whole64),
-  Skipped: keep(
+  Created: always('How many tokens were created.', whole64),
+  Updated: always('How many were changed.', whole64),
+  Deleted: always('How many were deleted.', whole64),
+  Unchanged: always('How many were as they should be.', whole64),
+  Skipped: always(
     'Tokens that were left out.',
-    rows({ AccessorID: accessor, Why: keep('Why.', oneOf('expired')) }),
+    rows({ AccessorID: accessor, Why: always('Why.', oneOf('expired')) }),
   ),
-  Warnings: keep(
+  Warnings: always(
     'Tokens with something to know.',
-    rows({ AccessorID: accessor, Code: keep('What it is.', oneOf('weak_secret')) }),
+    rows({ AccessorID: accessor, Code: always('What it is.', oneOf('weak_secret')) }),
   ),
 });
 /** `POST /v1/acl/tokens/import`. */
@@ -81,13 +81,13 @@ export type Imported = Normal<typeof IMPORT_ANSWER>;
 
 const IMPORTS = shape({
   Index: INDEX,
-  Tokens: keep(
+  Tokens: always(
     'The tokens of the source, by AccessorID.',
     rows({
       AccessorID: accessor,
-      Namespace: keep('The namespace of the token.', text()),
-      Hash: keep('A hash of the content.', text()),
-      ExpirationTime: omit('When the token expires.', utcTime),
+      Namespace: always('The namespace of the token.', text()),
+      Hash: always('A hash of the content.', text()),
+      ExpirationTime: nonEmpty('When the token expires.', utcTime),
     }),
   ),
 });
@@ -95,20 +95,20 @@ const IMPORTS = shape({
 export type Imports = Normal<typeof IMPORTS>;
 
 export const RELEASE = bodyOf({
-  Owner: given('The owner whose name is taken from all its objects.', text()),
-  Reason: given('Why, for the history.', text()),
+  Owner: ifSent('The owner whose name is taken from all its objects.', text()),
+  Reason: ifSent('Why, for the history.', text()),
 });
 
 const RELEASED = shape({
-  Released: keep('How many objects and tokens had this owner.', whole64),
-  Index: keep('The index of the last entry. 0 if there was nothing to do.', whole64),
+  Released: always('How many objects and tokens had this owner.', whole64),
+  Index: always('The index of the last entry. 0 if there was nothing to do.', whole64),
 });
 /** `POST /v1/owners/release`. */
 export type Released = Normal<typeof RELEASED>;
 
 const OWNERS = rows({
-  Owner: keep('The owner.', text()),
-  Objects: keep('How many objects and tokens it has that the caller may read.', whole64),
+  Owner: always('The owner.', text()),
+  Objects: always('How many objects and tokens it has that the caller may read.', whole64),
 });
 /** `GET /v1/owners`. */
 export type Owners = Normal<typeof OWNERS>;
@@ -116,27 +116,28 @@ export type Owners = Normal<typeof OWNERS>;
 export const IMPORT_OPERATIONS = tagged('acl', {
   'POST /v1/acl/tokens/import': write('importTokens', {
     level: COMMAND_LEVELS['tokens.import']!,
-    says: 'Creates, changes and deletes tokens of a source with their IDs, secrets and times.',
+    description:
+      'Creates, changes and deletes tokens of a source with their IDs, secrets and times.',
     body: 'TokensImportBody',
     answers: ok('What was done. No secret is in it.', IMPORT_ANSWER),
     refuses: [409, 413],
     rights: ['operator:write', 'acl:write in the namespace of each token'],
   }),
   'GET /v1/acl/tokens/import': read('listImportedTokens', {
-    says: 'Lists the tokens that were imported from a source, without their secrets.',
+    description: 'Lists the tokens that were imported from a source, without their secrets.',
     query: ['source'],
     answers: ok('The tokens.', IMPORTS),
     rights: ['acl:read'],
   }),
   'GET /v1/owners': read('listOwners', {
-    says: 'Lists the owners of objects.',
+    description: 'Lists the owners of objects.',
     tag: 'sets',
     answers: ok('The owners by name.', OWNERS, 'index'),
     rights: ['acl:read'],
   }),
   'POST /v1/owners/release': write('releaseOwner', {
     level: COMMAND_LEVELS['owner.release']!,
-    says: 'Takes the name of an owner from all its objects, and changes nothing else.',
+    description: 'Takes the name of an owner from all its objects, and changes nothing else.',
     tag: 'sets',
     body: { members: RELEASE.fields },
     answers: ok('How many there were.', RELEASED),

@@ -1,13 +1,13 @@
 /** The explanation of a login: what it would come to, and why. */
 import type { RuleExplanation } from '../../acl/binding-explain.js';
 import {
+  always,
   anyObject,
   bodyOf,
   boolean,
-  given,
-  keep,
+  ifSent,
   type Normal,
-  omit,
+  nonEmpty,
   type Sent,
   text,
   whole64,
@@ -33,90 +33,90 @@ const word = text();
 const nullableText = orNone(word);
 
 export const LOGIN_EXPLAIN = bodyOf({
-  AuthMethod: given('The name of the auth method.', text()),
-  BearerToken: given(
+  AuthMethod: ifSent('The name of the auth method.', text()),
+  BearerToken: ifSent(
     'The bearer token of the login. It is checked, but nothing is written.',
     text(),
   ),
-  Claims: given('Claims to use instead of a bearer token.', anyObject),
-  Namespace: given('The namespace of the auth method.', text()),
+  Claims: ifSent('Claims to use instead of a bearer token.', anyObject),
+  Namespace: ifSent('The namespace of the auth method.', text()),
 });
 export type LoginExplainBody = Sent<(typeof LOGIN_EXPLAIN)['fields']>;
 
 const names = listOf(word);
 const judgedRule = shape({
-  ID: keep('The ID of the rule.', word),
-  Description: keep('Its description.', word),
-  BindType: keep('What it binds.', word),
-  BindName: keep('The template from which it computes the name.', word),
-  Selector: keep('Its selector.', word),
-  Matches: keep('Whether it applies to the login.', boolean),
-  Clause: keep(
+  ID: always('The ID of the rule.', word),
+  Description: always('Its description.', word),
+  BindType: always('What it binds.', word),
+  BindName: always('The template from which it computes the name.', word),
+  Selector: always('Its selector.', word),
+  Matches: always('Whether it applies to the login.', boolean),
+  Clause: always(
     'The selector in parts, each with its result. Null if it is empty or cannot be evaluated.',
     orNone(anyAs<Clause>()),
   ),
-  Name: keep('The name that the rule computes.', nullableText),
-  Vars: keep('The variables that the rule computes for a template.', orNone(anyAs<object>())),
-  Target: keep('What the name refers to.', orNone(anyAs<object>())),
-  Effect: keep('What the rule does for the login.', word),
-  Problem: keep('Why the rule cannot be evaluated.', word),
+  Name: always('The name that the rule computes.', nullableText),
+  Vars: always('The variables that the rule computes for a template.', orNone(anyAs<object>())),
+  Target: always('What the name refers to.', orNone(anyAs<object>())),
+  Effect: always('What the rule does for the login.', word),
+  Problem: always('Why the rule cannot be evaluated.', word),
 });
 const loginToken = shape({
-  Description: keep('Its description.', word),
+  Description: always('Its description.', word),
   Identity: IDENTITY,
-  Policies: omit('Its policies.', linksTo('policy')),
-  Roles: omit('Its roles.', linksTo('role')),
+  Policies: nonEmpty('Its policies.', linksTo('policy')),
+  Roles: nonEmpty('Its roles.', linksTo('role')),
   ...grants,
-  Local: keep('Whether it belongs to one datacenter.', boolean),
-  AuthMethod: keep('The auth method.', word),
-  AuthMethodNamespace: omit('The namespace of the auth method, if it differs.', word),
-  ExpirationTTL: omit('How long the token is valid.', word),
-  Namespace: keep('Its namespace.', word),
+  Local: always('Whether it belongs to one datacenter.', boolean),
+  AuthMethod: always('The auth method.', word),
+  AuthMethodNamespace: nonEmpty('The namespace of the auth method, if it differs.', word),
+  ExpirationTTL: nonEmpty('How long the token is valid.', word),
+  Namespace: always('Its namespace.', word),
 });
 
 const LOGIN_EXPLAINED = shape({
-  AuthMethod: keep('The name of the auth method.', word),
-  Type: keep('Its type.', word),
-  Namespace: keep('Its namespace.', word),
+  AuthMethod: always('The name of the auth method.', word),
+  Type: always('Its type.', word),
+  Namespace: always('Its namespace.', word),
   Index: INDEX,
-  Outcome: keep('The outcome of the login.', oneOf('granted', 'refused')),
-  ReasonCode: keep('Why it is refused, in one word.', word),
-  Reason: keep('Why it is refused, in a sentence.', word),
-  Verified: keep('Whether the claims have been verified.', boolean),
-  Checks: keep(
+  Outcome: always('The outcome of the login.', oneOf('granted', 'refused')),
+  ReasonCode: always('Why it is refused, in one word.', word),
+  Reason: always('Why it is refused, in a sentence.', word),
+  Verified: always('Whether the claims have been verified.', boolean),
+  Checks: always(
     'The checks of the bearer token.',
     rows({
-      Name: keep('The name of the check.', word),
-      Result: keep('The result of the check.', oneOf('passed', 'failed', 'skipped')),
-      Detail: keep('Why it failed.', word),
+      Name: always('The name of the check.', word),
+      Result: always('The result of the check.', oneOf('passed', 'failed', 'skipped')),
+      Detail: always('Why it failed.', word),
     }),
   ),
-  Values: keep('The mapped values by name.', mapOf(word)),
-  Lists: keep('The mapped lists by name.', mapOf(names)),
-  Missing: keep(
+  Values: always('The mapped values by name.', mapOf(word)),
+  Lists: always('The mapped lists by name.', mapOf(names)),
+  Missing: always(
     'Mapped names without a value.',
     shape({
-      Values: keep('The names of values.', names),
-      Lists: keep('The names of lists.', names),
+      Values: always('The names of values.', names),
+      Lists: always('The names of lists.', names),
     }),
   ),
-  Unmapped: keep('Claims that are not mapped.', names),
-  TokenNamespace: keep('The namespace of the token.', nullableText),
-  NamespaceRule: keep(
+  Unmapped: always('Claims that are not mapped.', names),
+  TokenNamespace: always('The namespace of the token.', nullableText),
+  NamespaceRule: always(
     'The rule that chooses that namespace.',
     orNone(
       shape({
-        Selector: keep('Its selector.', word),
-        BindNamespace: keep('The template from which it computes the namespace.', word),
-        Namespace: keep('The namespace.', nullableText),
+        Selector: always('Its selector.', word),
+        BindNamespace: always('The template from which it computes the namespace.', word),
+        Namespace: always('The namespace.', nullableText),
       }),
     ),
   ),
-  Rules: keep('The binding rules, with matching ones first.', listOf(judgedRule)),
-  MoreRules: keep('How many rules are left out.', whole64),
-  Token: keep('The token, without its IDs and times.', orNone(loginToken)),
-  Rights: keep('The rights of the token.', orNone(RIGHTS)),
-  Truncated: keep('Whether rights are left out.', boolean),
+  Rules: always('The binding rules, with matching ones first.', listOf(judgedRule)),
+  MoreRules: always('How many rules are left out.', whole64),
+  Token: always('The token, without its IDs and times.', orNone(loginToken)),
+  Rights: always('The rights of the token.', orNone(RIGHTS)),
+  Truncated: always('Whether rights are left out.', boolean),
 });
 
 /** A test of a selector, or several that are joined, with its result. */
@@ -134,7 +134,7 @@ export type LoginExplained = Normal<typeof LOGIN_EXPLAINED>;
 
 export const LOGIN_EXPLAIN_OPERATIONS = tagged('explain', {
   'POST /v1/acl/login/explain': read('explainLogin', {
-    says: 'Explains the outcome of a login. Nothing is written.',
+    description: 'Explains the outcome of a login. Nothing is written.',
     body: { members: LOGIN_EXPLAIN.fields },
     answers: ok('The login.', LOGIN_EXPLAINED, 'index'),
     refuses: [404],

@@ -67,24 +67,27 @@ function operationsOf(table: ObjectTable): Operations {
   const items = { type: 'array', items: { $ref: `#/components/schemas/${title}Item` } };
   const named = Object.entries(NAMED_PATHS).find(([of]) => of === table)?.[1];
   return tagged('acl', {
-    [`PUT ${one}`]: write(`create${title}`, { says: `${creates} ${a} ${noun}.`, ...writing }),
+    [`PUT ${one}`]: write(`create${title}`, {
+      description: `${creates} ${a} ${noun}.`,
+      ...writing,
+    }),
     [`GET ${all}`]: read(`list${pluralTitle(plural)}`, {
-      says: `Lists the ${plural}.`,
+      description: `Lists the ${plural}.`,
       query: ['filter', ...(NARROWING[table] ?? []), ...PAGES],
       answers: ok(`The ${plural}.`, { schema: items }, 'index', 'page'),
       ...reads,
     }),
     ...(named !== undefined && {
       [`GET ${named}`]: read(`read${title}ByName`, {
-        says: `Reads ${a} ${noun} by its name.`,
+        description: `Reads ${a} ${noun} by its name.`,
         ...reading,
       }),
     }),
-    [`GET ${each}`]: read(`read${title}`, { says: `Reads ${a} ${noun}.`, ...reading }),
-    [`PUT ${each}`]: write(`update${title}`, { says: `Replaces ${a} ${noun}.`, ...writing }),
+    [`GET ${each}`]: read(`read${title}`, { description: `Reads ${a} ${noun}.`, ...reading }),
+    [`PUT ${each}`]: write(`update${title}`, { description: `Replaces ${a} ${noun}.`, ...writing }),
     [`PATCH ${each}`]: write(`patch${title}`, {
       level: COMMAND_LEVELS['*/match']!,
-      says: `Changes the given fields of ${a} ${noun}.`,
+      description: `Changes the given fields of ${a} ${noun}.`,
       body: { schema: PATCH_SCHEMA },
       bodyMedia: 'application/merge-patch+json',
       answers: ok(`The ${noun}.`, title, 'lint', 'etag'),
@@ -92,7 +95,7 @@ function operationsOf(table: ObjectTable): Operations {
       refuses: [...common.refuses, 415],
     }),
     [`DELETE ${each}`]: write(`delete${title}`, {
-      says: `Deletes ${a} ${noun}.`,
+      description: `Deletes ${a} ${noun}.`,
       answers: DELETED,
       ...common,
     }),

@@ -36,7 +36,7 @@ export type HeaderGroup = 'index' | 'page' | 'etag' | 'expiry' | 'lint' | 'owner
 
 /** An answer that is not an error. Without content it has no body. */
 export interface Answer {
-  readonly says: string;
+  readonly description: string;
   readonly content?: Content;
   /** The media type; absent: `application/json`. */
   readonly media?: string;
@@ -50,7 +50,7 @@ export interface Operation {
   /** Unique and stable. */
   readonly id: string;
   readonly tag: keyof typeof TAGS;
-  readonly says: string;
+  readonly description: string;
   /**
    * What it can be refused for beside what every request can: `open` answers without a leader,
    * `read` needs one, `write` changes the state.
@@ -107,10 +107,10 @@ export const tagged = <K extends keyof Operations>(
 
 /** The answers of an operation that has one. */
 export const ok = (
-  says: string,
+  description: string,
   content: Content,
   ...headers: readonly HeaderGroup[]
-): Operation['answers'] => ({ 200: { says, content, headers } });
+): Operation['answers'] => ({ 200: { description, content, headers } });
 
 /** A JSON Merge Patch: the fields that change, null for those that go. */
 export const PATCH_SCHEMA: JsonSchema = { type: 'object' };
@@ -119,5 +119,5 @@ export const PATCH_SCHEMA: JsonSchema = { type: 'object' };
 export const DELETED = ok('Whether there was one.', boolean);
 /** An empty answer. */
 export const DONE: Operation['answers'] = {
-  200: { says: 'The operation succeeded.', media: 'text/plain; charset=utf-8' },
+  200: { description: 'The operation succeeded.', media: 'text/plain; charset=utf-8' },
 };

@@ -2,15 +2,15 @@
 import type { Explanation } from '../../acl/explain.js';
 import { ENTRY_BODY } from '../../kinds/decode.js';
 import {
+  always,
   anyObject,
   bodyOf,
   boolean,
-  given,
+  ifSent,
   items,
-  keep,
   map,
   type Normal,
-  omit,
+  nonEmpty,
   type Sent,
   text,
   whole64,
@@ -32,11 +32,11 @@ export const SET_ASSERTS_MAX = 64;
 /** More are decoded, so that the refusal can say how many there are. */
 const DECODED_MAX = 2 * SET_OBJECTS_MAX;
 
-const typeField = given(
+const typeField = ifSent(
   'The type: namespace, policy, role, auth-method, binding-rule, token or config.',
   text(),
 );
-const namespaceField = given('The namespace. Defaults to that of the request.', text());
+const namespaceField = ifSent('The namespace. Defaults to that of the request.', text());
 /** An object of a set. Which members it may have follows from the type beside it. */
 const objectOfType: typeof anyObject = {
   ...anyObject,
@@ -50,69 +50,69 @@ const objectOfType: typeof anyObject = {
     },
   },
 };
-const handleField = given('A name for a binding rule, which is kept beside it.', text());
+const handleField = ifSent('A name for a binding rule, which is kept beside it.', text());
 
 const subjectFields = {
-  Token: given('The AccessorID of a token.', text()),
-  Role: given('The name of a role: a token with this role alone.', text()),
-  Policy: given('The name of a policy: a token with this policy alone.', text()),
-  Rules: given('Rules: a token with these alone.', text()),
-  Draft: given('A token that does not exist.', bodyOf(draftFields)),
-  Anonymous: given('Whether the subject is the anonymous token.', boolean),
-  Namespace: given('Where the subject lives. Defaults to the namespace of the request.', text()),
+  Token: ifSent('The AccessorID of a token.', text()),
+  Role: ifSent('The name of a role: a token with this role alone.', text()),
+  Policy: ifSent('The name of a policy: a token with this policy alone.', text()),
+  Rules: ifSent('Rules: a token with these alone.', text()),
+  Draft: ifSent('A token that does not exist.', bodyOf(draftFields)),
+  Anonymous: ifSent('Whether the subject is the anonymous token.', boolean),
+  Namespace: ifSent('Where the subject lives. Defaults to the namespace of the request.', text()),
 };
 
 export const SET = bodyOf({
-  Owner: given('Who owns the objects of the set, such as gitops/payments.', text()),
-  Prune: given('Whether objects of the owner that are not in the set are deleted.', boolean),
-  TakeOver: given('Whether objects of another owner may be taken.', boolean),
-  Reason: given('Why, for the history.', text()),
+  Owner: ifSent('Who owns the objects of the set, such as gitops/payments.', text()),
+  Prune: ifSent('Whether objects of the owner that are not in the set are deleted.', boolean),
+  TakeOver: ifSent('Whether objects of another owner may be taken.', boolean),
+  Reason: ifSent('Why, for the history.', text()),
   Namespace: namespaceField,
-  Objects: given(
+  Objects: ifSent(
     'The objects.',
     items(
       bodyOf({
         Type: typeField,
         Namespace: namespaceField,
         Handle: handleField,
-        Object: given('The object, as in the body of a PUT.', objectOfType),
+        Object: ifSent('The object, as in the body of a PUT.', objectOfType),
       }),
       DECODED_MAX,
     ),
   ),
-  Delete: given(
+  Delete: ifSent(
     'What to delete.',
     items(
       bodyOf({
         Type: typeField,
         Namespace: namespaceField,
-        Name: given('The name; of a config entry, kind/name.', text()),
-        ID: given('The ID, instead of the name.', text()),
+        Name: ifSent('The name; of a config entry, kind/name.', text()),
+        ID: ifSent('The ID, instead of the name.', text()),
         Handle: handleField,
-        IfUnused: given('Whether to refuse this if anything refers to it.', boolean),
+        IfUnused: ifSent('Whether to refuse this if anything refers to it.', boolean),
       }),
       DECODED_MAX,
     ),
   ),
-  Assert: given(
+  Assert: ifSent(
     'Questions about the rights that result, with the answers that they must have.',
     items(
       bodyOf({
-        Name: given('The name of the assertion.', text()),
-        Subject: given('Whose rights.', bodyOf(subjectFields)),
+        Name: ifSent('The name of the assertion.', text()),
+        Subject: ifSent('Whose rights.', bodyOf(subjectFields)),
         ...QUESTION_FIELDS,
-        Expect: given('The answer: allow or deny.', text()),
+        Expect: ifSent('The answer: allow or deny.', text()),
       }),
     ),
   ),
-  Expected: given(
+  Expected: ifSent(
     'The ModifyIndex that objects must have, by their Refs; 0: must not exist.',
     map(whole64, { count: DECODED_MAX }, DECODED_MAX),
   ),
-  Digest: given('The digest of a plan. Anything else is refused.', text()),
-  Index: given('Ignored. Exports have it.', whole64),
-  At: given('Ignored. Exports have it.', anyObject),
-  Secrets: given('Ignored. Exports have it.', whole64),
+  Digest: ifSent('The digest of a plan. Anything else is refused.', text()),
+  Index: ifSent('Ignored. Exports have it.', whole64),
+  At: ifSent('Ignored. Exports have it.', anyObject),
+  Secrets: ifSent('Ignored. Exports have it.', whole64),
 });
 export type SetBody = Sent<(typeof SET)['fields']>;
 /** An item of Objects, as clients write it. */
@@ -126,80 +126,80 @@ export type SetDelete = NonNullable<SetBody['Delete']>[number] & { readonly Type
 /** An assertion as it is sent. */
 export type SentAssert = NonNullable<SetBody['Assert']>[number];
 
-const ref = keep('The object: its type, namespace and name.', word);
+const ref = always('The object: its type, namespace and name.', word);
 const objectFields = {
   Ref: ref,
-  Type: keep('The type of the object.', word),
-  Namespace: keep('The namespace of the object.', word),
-  Name: keep('The name of the object.', word),
-  ID: omit('The ID of the object.', word),
+  Type: always('The type of the object.', word),
+  Namespace: always('The namespace of the object.', word),
+  Name: always('The name of the object.', word),
+  ID: nonEmpty('The ID of the object.', word),
 };
-const asserts = keep(
+const asserts = always(
   'The assertions.',
   rows({
-    Name: keep('The name of the assertion.', word),
-    Passed: keep('Whether the answer is as expected.', boolean),
-    Result: keep('The answer and its reason.', orNone(anyAs<Explanation>())),
-    Problem: omit('Why there is no answer.', word),
+    Name: always('The name of the assertion.', word),
+    Passed: always('Whether the answer is as expected.', boolean),
+    Result: always('The answer and its reason.', orNone(anyAs<Explanation>())),
+    Problem: nonEmpty('Why there is no answer.', word),
   }),
 );
-const problems = keep(
+const problems = always(
   'Why an apply would be refused.',
   rows({
     Ref: ref,
-    Code: keep('The problem, in one word.', word),
-    Message: keep('The problem, in a sentence.', word),
-    Pointer: keep('Where it is in the set.', word),
+    Code: always('The problem, in one word.', word),
+    Message: always('The problem, in a sentence.', word),
+    Pointer: always('Where it is in the set.', word),
   }),
 );
 const PLAN = shape({
   Index: INDEX,
-  Valid: keep('Whether an apply would be accepted, rights aside.', boolean),
-  Digest: keep('A digest of the changes, for an apply.', word),
-  Owner: keep('The owner.', word),
-  Summary: keep(
+  Valid: always('Whether an apply would be accepted, rights aside.', boolean),
+  Digest: always('A digest of the changes, for an apply.', word),
+  Owner: always('The owner.', word),
+  Summary: always(
     'How many objects.',
     shape({
-      Create: keep('Created.', whole64),
-      Update: keep('Updated.', whole64),
-      Delete: keep('Deleted.', whole64),
-      Unchanged: keep('Unchanged.', whole64),
-      Hidden: keep('Objects that the token may not read.', whole64),
+      Create: always('Created.', whole64),
+      Update: always('Updated.', whole64),
+      Delete: always('Deleted.', whole64),
+      Unchanged: always('Unchanged.', whole64),
+      Hidden: always('Objects that the token may not read.', whole64),
     }),
   ),
-  Changes: keep(
+  Changes: always(
     'What becomes of each object.',
     rows({
       ...objectFields,
-      Action: keep(
+      Action: always(
         'What becomes of it.',
         oneOf('create', 'update', 'delete', 'unchanged', 'hidden'),
       ),
-      ExpectedIndex: omit('The ModifyIndex that it has now; 0: it does not exist.', whole64),
-      Owner: omit('The owner that it has now.', word),
-      Handle: omit('The handle of a binding rule.', word),
-      Allowed: keep('Whether the token could apply it.', boolean),
-      Diff: omit('How it changes.', listOf(differenceAt('A JSON pointer to the member.'))),
-      Warnings: omit('What lint finds in it.', LINTED),
+      ExpectedIndex: nonEmpty('The ModifyIndex that it has now; 0: it does not exist.', whole64),
+      Owner: nonEmpty('The owner that it has now.', word),
+      Handle: nonEmpty('The handle of a binding rule.', word),
+      Allowed: always('Whether the token could apply it.', boolean),
+      Diff: nonEmpty('How it changes.', listOf(differenceAt('A JSON pointer to the member.'))),
+      Warnings: nonEmpty('What lint finds in it.', LINTED),
     }),
   ),
-  Expected: keep('The ModifyIndex of what changes, by Ref.', anyAs<Record<string, number>>()),
+  Expected: always('The ModifyIndex of what changes, by Ref.', anyAs<Record<string, number>>()),
   Problems: problems,
   Asserts: asserts,
-  Impact: keep('Whose rights change.', anyAs<object>()),
-  Parts: keep('The Refs of each entry, if one does not take all.', listOf(listOf(word))),
+  Impact: always('Whose rights change.', anyAs<object>()),
+  Parts: always('The Refs of each entry, if one does not take all.', listOf(listOf(word))),
 });
 
 const APPLIED = shape({
-  Index: keep('The index of the entry, or of the state if nothing changed.', whole64),
-  Changed: keep('How many objects changed.', whole64),
-  Unchanged: keep('How many did not.', whole64),
-  Changes: keep(
+  Index: always('The index of the entry, or of the state if nothing changed.', whole64),
+  Changed: always('How many objects changed.', whole64),
+  Unchanged: always('How many did not.', whole64),
+  Changes: always(
     'What changed.',
     rows({
       ...objectFields,
-      Action: keep('What became of it.', oneOf('create', 'update', 'delete')),
-      ModifyIndex: omit('Its ModifyIndex. Absent if it was deleted.', whole64),
+      Action: always('What became of it.', oneOf('create', 'update', 'delete')),
+      ModifyIndex: nonEmpty('Its ModifyIndex. Absent if it was deleted.', whole64),
     }),
   ),
   Asserts: asserts,
@@ -213,7 +213,7 @@ export type Asserted = Plan['Asserts'][number];
 
 export const SET_OPERATIONS = tagged('sets', {
   'POST /v1/plan': read('planSet', {
-    says: 'Compares a set with the state. Nothing is written.',
+    description: 'Compares a set with the state. Nothing is written.',
     body: 'SetBody',
     answers: ok('What an apply would do.', PLAN, 'index'),
     refuses: [409, 413],
@@ -221,7 +221,7 @@ export const SET_OPERATIONS = tagged('sets', {
   }),
   'POST /v1/apply': write('applySet', {
     level: COMMAND_LEVELS['set.apply']!,
-    says: 'Applies a set as one entry: all of its changes, or none.',
+    description: 'Applies a set as one entry: all of its changes, or none.',
     body: 'SetBody',
     answers: ok('What was done.', APPLIED, 'owner'),
     refuses: [409, 412, 413],

@@ -3,14 +3,14 @@
  * never decoded. The types of their values follow from them.
  */
 import {
+  always,
   boolean,
   type Description,
   type Fields,
   type Infer,
-  keep,
   type Normal,
+  nonEmpty,
   object,
-  omit,
   type Type,
   text,
   whole64,
@@ -58,31 +58,31 @@ export const linksTo = (to: 'policy' | 'role'): Type<readonly Link[]> =>
 export const labelsOf = mapOf(text());
 /** Who is behind a token that a login made. */
 export const identity = shape({
-  AuthMethod: keep('The auth method of the login.', text()),
-  Namespace: keep('The namespace of the auth method.', text()),
-  Subject: keep('Whom the auth method names. Empty if it names nobody.', text()),
+  AuthMethod: always('The auth method of the login.', text()),
+  Namespace: always('The namespace of the auth method.', text()),
+  Subject: always('Whom the auth method names. Empty if it names nobody.', text()),
 });
 /** Who did something. */
 export const author = shape({
-  AccessorID: keep('The token of the request. Empty for a login and for the server.', text()),
-  Description: keep('Its description then.', text()),
-  Identity: omit('Who logged in.', identity),
+  AccessorID: always('The token of the request. Empty for a login and for the server.', text()),
+  Description: always('Its description then.', text()),
+  Identity: nonEmpty('Who logged in.', identity),
 });
 /** The identity as a member of answers about tokens. */
-export const IDENTITY = omit('Who is behind the token, if a login made it.', identity);
+export const IDENTITY = nonEmpty('Who is behind the token, if a login made it.', identity);
 /** How a member of an object changes. `path` says where it is. */
 export const differenceAt = (path: string) =>
   shape({
-    Type: keep('How the member changes.', oneOf('Added', 'Deleted', 'Edited')),
-    Path: keep(path, text()),
-    Old: omit('The value before.', anyValue),
-    New: omit('The value after.', anyValue),
-    Cut: omit('Whether a value was cut.', boolean),
+    Type: always('How the member changes.', oneOf('Added', 'Deleted', 'Edited')),
+    Path: always(path, text()),
+    Old: nonEmpty('The value before.', anyValue),
+    New: nonEmpty('The value after.', anyValue),
+    Cut: nonEmpty('Whether a value was cut.', boolean),
   });
 export type Difference = Normal<ReturnType<typeof differenceAt>>;
 
 /** The index of an answer that has one as a member. */
-export const INDEX = keep('The index of the state that was read.', whole64);
+export const INDEX = always('The index of the state that was read.', whole64);
 
 /** The value that a declaration describes. What makes it, of the type `M`, must be such a value. */
 export type Made<D extends Type<unknown>, M extends Normal<D>> =

@@ -1,11 +1,11 @@
 /** When tokens and auth methods were used last, and the clean-up of those that are not used. */
 import {
+  always,
   bodyOf,
   boolean,
-  given,
-  keep,
+  ifSent,
   type Normal,
-  omit,
+  nonEmpty,
   type Sent,
   text,
   utcTime,
@@ -15,17 +15,17 @@ import { COMMAND_LEVELS } from '../../state/levels.js';
 import { ok, read, tagged, write } from './operation.js';
 import { IDENTITY, mapOf, oneOf, orNone, rows, shape } from './shapes.js';
 
-const LAST_USED = keep('The hour of the last use; null: none since Since.', orNone(utcTime));
+const LAST_USED = always('The hour of the last use; null: none since Since.', orNone(utcTime));
 const notes = {
-  Since: keep('The time from which on uses are known.', utcTime),
-  Complete: keep('Whether every member has told of what it has seen lately.', boolean),
+  Since: always('The time from which on uses are known.', utcTime),
+  Complete: always('Whether every member has told of what it has seen lately.', boolean),
 };
 const token = {
-  AccessorID: keep('The AccessorID of the token.', text()),
-  Description: keep('Its description.', text()),
-  AuthMethod: keep('The auth method whose login created it. Empty if none did.', text()),
+  AccessorID: always('The AccessorID of the token.', text()),
+  Description: always('Its description.', text()),
+  AuthMethod: always('The auth method whose login created it. Empty if none did.', text()),
   Identity: IDENTITY,
-  Namespace: keep('Its namespace.', text()),
+  Namespace: always('Its namespace.', text()),
 };
 
 const USE = shape({
@@ -38,9 +38,12 @@ const USE = shape({
 export type TokenUse = Normal<typeof USE>;
 
 const METHOD_USE = shape({
-  Name: keep('The name of the auth method.', text()),
-  Namespace: keep('Its namespace.', text()),
-  LastUsed: keep('The hour of the last login or renewal; null: none since Since.', orNone(utcTime)),
+  Name: always('The name of the auth method.', text()),
+  Namespace: always('Its namespace.', text()),
+  LastUsed: always(
+    'The hour of the last login or renewal; null: none since Since.',
+    orNone(utcTime),
+  ),
   ...notes,
 });
 /** `GET /v1/acl/auth-method/:name/usage`. */
@@ -48,12 +51,12 @@ export type MethodUse = Normal<typeof METHOD_USE>;
 
 const UNUSED = shape({
   ...notes,
-  Total: keep('How many tokens there are.', whole64),
-  Tokens: keep(
+  Total: always('How many tokens there are.', whole64),
+  Tokens: always(
     'The tokens, the longest unused first.',
     rows({
       ...token,
-      CreateTime: keep('When it was created.', text()),
+      CreateTime: always('When it was created.', text()),
       LastUsed: LAST_USED,
     }),
   ),
@@ -62,60 +65,60 @@ const UNUSED = shape({
 export type Unused = Normal<typeof UNUSED>;
 
 export const CLEAN_UP = bodyOf({
-  DryRun: given('Whether only to show what would be deleted. True unless it is false.', boolean),
-  UnusedFor: given('Deletes tokens that were not used for this long.', text()),
-  OlderThan: given('Only tokens that were created at least this long ago.', text()),
-  AuthMethod: given('Only tokens of the logins of an auth method.', text()),
-  Namespace: given('Only tokens of this namespace; * for all.', text()),
-  KeepPerIdentity: given(
+  DryRun: ifSent('Whether only to show what would be deleted. True unless it is false.', boolean),
+  UnusedFor: ifSent('Deletes tokens that were not used for this long.', text()),
+  OlderThan: ifSent('Only tokens that were created at least this long ago.', text()),
+  AuthMethod: ifSent('Only tokens of the logins of an auth method.', text()),
+  Namespace: ifSent('Only tokens of this namespace; * for all.', text()),
+  KeepPerIdentity: ifSent(
     'Deletes all but this many of the newest tokens of each identity.',
     whole64,
   ),
-  Limit: given('How many tokens to delete, 1,000 at most.', whole64),
-  Reason: given('Why, for the history and the audit log.', text()),
+  Limit: ifSent('How many tokens to delete, 1,000 at most.', whole64),
+  Reason: ifSent('Why, for the history and the audit log.', text()),
 });
 export type CleanUpBody = Sent<(typeof CLEAN_UP)['fields']>;
 
 const CLEANED = shape({
-  DryRun: keep('Whether nothing was done.', boolean),
-  Complete: omit('False: not every member has told of what it has seen lately.', boolean),
-  Total: keep('How many tokens there are to delete.', whole64),
-  Tokens: keep(
+  DryRun: always('Whether nothing was done.', boolean),
+  Complete: nonEmpty('False: not every member has told of what it has seen lately.', boolean),
+  Total: always('How many tokens there are to delete.', whole64),
+  Tokens: always(
     'Those that are deleted now.',
     rows({
       ...token,
       LastUsed: LAST_USED,
-      Why: keep('Why it is deleted.', oneOf('unused', 'surplus')),
+      Why: always('Why it is deleted.', oneOf('unused', 'surplus')),
     }),
   ),
-  Skipped: keep('How many are never deleted like this, by the reason.', mapOf(whole64)),
-  Index: keep('The index of the deletion, or of the state of a dry run.', whole64),
+  Skipped: always('How many are never deleted like this, by the reason.', mapOf(whole64)),
+  Index: always('The index of the deletion, or of the state of a dry run.', whole64),
 });
 /** `POST /v1/acl/tokens/gc`. */
 export type Cleaned = Normal<typeof CLEANED>;
 
 export const USAGE_OPERATIONS = tagged('acl', {
   'GET /v1/acl/token/:accessor/usage': read('readTokenUsage', {
-    says: 'Tells when a token was used last, to the hour.',
+    description: 'Tells when a token was used last, to the hour.',
     answers: ok('The use.', USE, 'index'),
     refuses: [404],
     rights: ['acl:read'],
   }),
   'GET /v1/acl/auth-method/:name/usage': read('readAuthMethodUsage', {
-    says: 'Tells when a login by an auth method was accepted last, to the hour.',
+    description: 'Tells when a login by an auth method was accepted last, to the hour.',
     answers: ok('The use.', METHOD_USE),
     refuses: [404],
     rights: ['acl:read'],
   }),
   'GET /v1/acl/usage': read('listTokenUsage', {
-    says: 'Lists tokens by their last use.',
+    description: 'Lists tokens by their last use.',
     query: ['unused-for', 'authmethod', 'limit'],
     answers: ok('The tokens.', UNUSED),
     rights: ['acl:read'],
   }),
   'POST /v1/acl/tokens/gc': write('cleanUpTokens', {
     level: COMMAND_LEVELS['token.gc']!,
-    says: 'Deletes tokens that are not used. Only shows them unless DryRun is false.',
+    description: 'Deletes tokens that are not used. Only shows them unless DryRun is false.',
     body: { members: CLEAN_UP.fields },
     answers: ok('What is deleted.', CLEANED),
     refuses: [409],

@@ -133,7 +133,7 @@ const merging = (flags: readonly Flag[]): readonly Flag[] =>
 
 const POLICY: ObjectCommands = {
   type: TYPE.policy,
-  says: 'rules that tokens and roles link to',
+  description: 'rules that tokens and roles link to',
   flags: [
     NAME,
     DESCRIPTION,
@@ -155,7 +155,7 @@ const POLICY: ObjectCommands = {
 
 const ROLE: ObjectCommands = {
   type: TYPE.role,
-  says: 'named sets of policies and identities',
+  description: 'named sets of policies and identities',
   more: { update: ', and add links' },
   flags: [NAME, DESCRIPTION, ...merging([...POLICY_LINKS, ...IDENTITIES])],
   kept: ['Name', 'Description', ...LINK_MEMBERS],
@@ -167,7 +167,7 @@ const ROLE: ObjectCommands = {
 
 const TOKEN: ObjectCommands = {
   type: TYPE.token,
-  says: 'who may do what: secrets with policies and roles',
+  description: 'who may do what: secrets with policies and roles',
   more: {
     create: '; its SecretID is shown once',
     update: '; a given list of links replaces the old one',
@@ -199,7 +199,7 @@ const TOKEN: ObjectCommands = {
 const JWT_FILE = '--kubernetes-service-account-jwt-file';
 const METHOD: ObjectCommands = {
   type: TYPE.method,
-  says: 'ways to log in with an external identity',
+  description: 'ways to log in with an external identity',
   flags: [
     flag('--type <type>', 'jwt, oidc or kubernetes', 'Type'),
     flag('--display-name <text>', 'human-readable name', 'DisplayName'),
@@ -259,7 +259,7 @@ const METHOD: ObjectCommands = {
 /** The commands on binding rules. */
 export const RULE = {
   type: TYPE.rule,
-  says: 'what logins through an auth method are granted',
+  description: 'what logins through an auth method are granted',
   flags: [
     flag('--method <name>', 'the auth method it belongs to', 'AuthMethod'),
     DESCRIPTION,
@@ -294,7 +294,7 @@ const defaults = (word: string, member: string): readonly Flag[] => [
 ];
 const NAMESPACE: ObjectCommands = {
   type: TYPE.namespace,
-  says: 'separate sets of objects and entries',
+  description: 'separate sets of objects and entries',
   flags: [
     DESCRIPTION,
     ...merging([

@@ -48,7 +48,7 @@ export interface Flag {
 /** The commands on the objects of a type. */
 export interface ObjectCommands {
   readonly type: ObjectType;
-  readonly says: string;
+  readonly description: string;
   /** The ends of the descriptions of commands. */
   readonly more?: { readonly create?: string; readonly update?: string };
   readonly flags: readonly Flag[];
@@ -141,7 +141,7 @@ const IF_MATCH = 'only if its ModifyIndex is this one';
 
 /** Adds the commands of a type. Returns the command that they are below. */
 export function addObject(parent: Command, cli: Cli, commands: ObjectCommands): Command {
-  const group = parent.command(commands.type.slug).description(commands.says);
+  const group = parent.command(commands.type.slug).description(commands.description);
   addCreate(group, cli, commands);
   addRead(group, cli, commands.type);
   addUpdate(group, cli, commands);

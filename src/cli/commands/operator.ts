@@ -202,7 +202,7 @@ interface Configuration {
   readonly path: string;
   readonly what: string;
   /** Its fields: the member, the option without dashes, and what it means. */
-  readonly fields: readonly (readonly [member: string, option: string, says: string])[];
+  readonly fields: readonly (readonly [member: string, option: string, description: string])[];
   /** How a write says which version it replaces. */
   condition(index: string): Pick<Ask, 'query' | 'headers'>;
 }
@@ -263,7 +263,8 @@ function addConfiguration(
   const change = parent
     .command('set-config')
     .description(`change the given fields of the ${what} configuration`);
-  for (const [, option, says] of fields) change.option(`--${option}`, says, parserOf(option));
+  for (const [, option, description] of fields)
+    change.option(`--${option}`, description, parserOf(option));
   change.action(
     cli.action<Readonly<Record<string, unknown>>>(async ({ api, options, print }) => {
       const given = fields.flatMap(([member, option]) => {

@@ -215,11 +215,11 @@ export function contentOf(
 ): Readonly<Record<string, unknown>> {
   const content: Record<string, unknown> = {};
   for (const [name, { type, mode }] of Object.entries(fields)) {
-    if (ADDED.has(name) || mode === 'drop' || type.computed !== undefined) continue;
+    if (ADDED.has(name) || mode === 'never' || type.computed !== undefined) continue;
     const value = sent[name];
     const isLinks = linkFields.some(({ path }) => path[0] === name);
-    if (value === undefined && mode !== 'keep' && !isLinks) continue;
-    if (mode === 'omit' && !isLinks && type.isEmpty(value)) continue;
+    if (value === undefined && mode !== 'always' && !isLinks) continue;
+    if (mode === 'nonEmpty' && !isLinks && type.isEmpty(value)) continue;
     content[name] = value ?? type.zero();
   }
   return content;

@@ -256,7 +256,7 @@ function read(definition: ObjectDefinition, value: string): StoredObject {
   const object = objectOf(table, value);
   mustDecode(table, () => decodeBody(table, object, definition.storedType));
   // A body may have null for an absent member, but a stored object has none.
-  const needed = Object.keys(fields).filter((name) => fields[name]!.mode === 'keep');
+  const needed = Object.keys(fields).filter((name) => fields[name]!.mode === 'always');
   const missing = needed.find((name) => !INDEXES.includes(name) && object[name] === undefined);
   if (missing !== undefined) fail(table, `an object has no ${missing}`);
   if (Object.values(object).includes(null)) fail(table, 'a field of an object is null');

@@ -11,7 +11,7 @@ import { DECODING, decodeInSteps, ENTRY_BODY } from '../../kinds/decode.js';
 import { isKind } from '../../kinds/definitions.js';
 import type { Problem } from '../../kinds/problems.js';
 import type { ConfigEntry } from '../../kinds/types.js';
-import { anyObject, bodyOf, given, isObject, items, type Type } from '../../languages/fields.js';
+import { anyObject, bodyOf, ifSent, isObject, items, type Type } from '../../languages/fields.js';
 import { cut } from '../../languages/shown-values.js';
 import { timeOf } from '../../languages/times.js';
 import { type ConfigSet, refusalsOfStaged, stageEntry } from '../../state/config.js';
@@ -45,7 +45,7 @@ export const ENTRIES_BODY: Type<Readonly<Record<string, unknown>>> = {
         : ENTRY_BODY.description,
   },
 };
-const ENTRIES = bodyOf({ Entries: given('The entries.', items(ENTRY_BODY)) }).description;
+const ENTRIES = bodyOf({ Entries: ifSent('The entries.', items(ENTRY_BODY)) }).description;
 
 /** Judges the entries of a body (parsed JSON). Throws ApiError 400 if it holds none. */
 export async function validateEntries(

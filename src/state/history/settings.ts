@@ -2,7 +2,7 @@
 import type { Authorizer } from '../../acl/types.js';
 import { type Refusal, refusal } from '../../base/errors.js';
 import { parseDuration } from '../../languages/duration.js';
-import { computed, type Infer, keep, timeToLive, whole } from '../../languages/fields.js';
+import { always, computed, type Infer, timeToLive, whole } from '../../languages/fields.js';
 import { keys } from '../keys.js';
 import { levelOf } from '../levels.js';
 import { refused, stored } from '../lists.js';
@@ -21,20 +21,20 @@ export const BYTES_MIN = MIB;
 
 /** The fields of the configuration. */
 export const historyFields = {
-  VersionsPerObject: keep(
+  VersionsPerObject: always(
     'How many versions of an object are kept, the present one included. 0 keeps none.',
     whole({ min: 0, limits: { max: VERSIONS_MAX } }),
   ),
-  Bytes: keep(
+  Bytes: always(
     'How many bytes the history may have. The oldest is dropped beyond that. 0 keeps nothing.',
     whole({ min: 0, limits: { max: BYTES_MAX } }),
   ),
-  LoginBytes: keep(
+  LoginBytes: always(
     'How many of these bytes the lines of login tokens may have. 0 keeps none.',
     whole({ min: 0, limits: { max: BYTES_MAX } }),
   ),
-  MaxAge: keep('How long records are kept. Empty means no limit.', timeToLive),
-  ModifyIndex: keep(
+  MaxAge: always('How long records are kept. Empty means no limit.', timeToLive),
+  ModifyIndex: always(
     'The index at which the configuration was last changed.',
     computed(whole({ min: 0 })),
   ),

@@ -5,7 +5,7 @@ import { namesOf, neededNames, resolved, type Schema, typesOf, valuesOf } from '
 import { SCHEMA_TEXT } from './texts.js';
 
 /** A mistake and its place. */
-export interface Mistake extends Range {
+export interface Problem extends Range {
   readonly code: 'syntax' | 'unknown_field' | 'missing_field' | 'type' | 'value';
   readonly message: string;
 }
@@ -22,7 +22,7 @@ export function mistakesIn(
   { root, faults }: JsonText,
   schema: Schema | undefined,
   body: Schema = schema ?? {},
-): Mistake[] {
+): Problem[] {
   const [first] = faults.toSorted((a, b) => a.from - b.from);
   if (first !== undefined) {
     const { code, word, from, to } = first;
@@ -32,12 +32,12 @@ export function mistakesIn(
   return found.sort((a, b) => a.from - b.from).slice(0, MISTAKES_MAX);
 }
 
-type Found = readonly [code: Mistake['code'], message: string];
+type Found = readonly [code: Problem['code'], message: string];
 
-function* check(node: JsonNode, given: Schema, root: Schema): Iterable<Mistake> {
+function* check(node: JsonNode, given: Schema, root: Schema): Iterable<Problem> {
   const schema = resolved(root, given);
   if (schema.readOnly === true || (node.is === 'scalar' && node.value == null)) return;
-  const at = ([code, message]: Found): Mistake => {
+  const at = ([code, message]: Found): Problem => {
     // Of an object or a list only the beginning is marked.
     const to = node.is === 'scalar' ? node.to : node.from + 1;
     return { code, message, from: node.from, to };
@@ -57,7 +57,7 @@ const typeOf = (node: JsonNode): string => (node.is === 'scalar' ? typeof node.v
 const isWhole = (type: string, node: JsonNode): boolean =>
   type === 'integer' && node.is === 'scalar' && Number.isInteger(node.value);
 
-function* checkObject(node: ObjectNode, schema: Schema, root: Schema): Iterable<Mistake> {
+function* checkObject(node: ObjectNode, schema: Schema, root: Schema): Iterable<Problem> {
   const {
     properties = {},
     additionalProperties: rest = true,
@@ -90,8 +90,8 @@ function* checkArray(
   { items }: ArrayNode,
   { items: each, minItems = 0, maxItems = Infinity }: Schema,
   root: Schema,
-  at: (found: Found) => Mistake,
-): Iterable<Mistake> {
+  at: (found: Found) => Problem,
+): Iterable<Problem> {
   if (items.length < minItems) yield at(['value', SCHEMA_TEXT.least(minItems)]);
   if (items.length > maxItems) yield at(['value', SCHEMA_TEXT.most(maxItems)]);
   if (each !== undefined) for (const item of items) yield* check(item, each, root);
