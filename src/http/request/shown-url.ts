@@ -8,12 +8,15 @@ import { decode } from './parameters.js';
 /** Parameters with a secret: the token, and what a provider of identities sends to a page. */
 const SECRETS: ReadonlySet<string> = new Set(['token', 'code', 'state']);
 
+/** Segments and values that are long enough for a SecretID. */
+const PARTS = /[^/?&=]{36,}/g;
+
 /** Returns the path and query of a request with what is secret hidden, however it is written. */
 export function shownUrl(
   { options }: { readonly options: Pick<Front['options'], 'service'> },
   { url = '' }: IncomingMessage,
 ): string {
-  const shown = url.replace(/[^/?&=]+/g, (part) => {
+  const shown = url.replace(PARTS, (part) => {
     const text = decode(part) ?? part;
     return withoutSecrets(options.service.view, text) === text ? part : HIDDEN;
   });
