@@ -179,7 +179,8 @@ export class Migration {
         ...(tokens?.problems ?? []),
       ];
       const isWhole = state.info.isOurs && plan.read.only === undefined;
-      const ours = isWhole ? await planOurs(call, source, marks, converted) : undefined;
+      const read = { state, converted };
+      const ours = isWhole ? await planOurs(call, source, marks, read) : undefined;
       const round = { state, ids, converted, objects, tokens, ours, problems };
       return { ...round, isIdle: isIdle(round) };
     }

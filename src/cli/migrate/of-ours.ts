@@ -4,9 +4,9 @@
  */
 import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
 import { jsonOf, refusedWith } from '../../migrate/source/asking.js';
-import type { Converted, MovedItem } from '../../migrate/source/types.js';
+import type { Converted, MovedItem, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
-import type { Marks } from './objects.js';
+import { type Marks, wasRead } from './objects.js';
 import type { Way } from './source-connection.js';
 
 const CONFIGURATION = '/v1/operator/acl/configuration';
@@ -39,21 +39,29 @@ export const entriesOf = (planned: PlannedOurs | undefined): number =>
     ? 0
     : planned.made.length + planned.lifted.length + Number(planned.configuration !== undefined);
 
-/** Compares both sides. Blocks move with their auth method. */
+/**
+ * Compares both sides. Blocks move with their auth method. One is lifted where the source shows
+ * that it has gone: not because it is not moved, or ends too soon to be made.
+ */
 export async function planOurs(
-  { api }: Call<object>,
+  { api }: Pick<Call<object>, 'api'>,
   source: Way,
-  { owner }: Marks,
-  { parts }: Converted,
+  { owner }: Pick<Marks, 'owner'>,
+  { state, converted }: { readonly state: SourceState; readonly converted: Converted },
 ): Promise<PlannedOurs> {
   const plain = { isCurrent: true, isPlain: true };
   const ns = { ns: '*' };
-  const moved = new Set(parts.flatMap(({ items }) => items.map(methodOf)));
-  const there = ((await shownBy<BlockRow[]>(source, BLOCKS, ns)) ?? []).filter(
-    ({ AuthMethod: Name, Namespace, Until }) =>
-      moved.has(methodOf({ Type: 'auth-method', Namespace, Object: { Name } })) &&
-      (Until === null || endOf(Until) > Date.now() + SHORTEST_MS),
-  );
+  const moved = new Set(converted.parts.flatMap(({ items }) => items.map(methodOf)));
+  const shown = await shownBy<BlockRow[]>(source, BLOCKS, ns);
+  const isMade = ({ AuthMethod: Name, Namespace, Until }: BlockRow): boolean =>
+    moved.has(methodOf({ Type: 'auth-method', Namespace, Object: { Name } })) &&
+    (Until === null || endOf(Until) > Date.now() + SHORTEST_MS);
+  const there = shown?.filter(isMade) ?? [];
+  const isGone = (one: BlockRow): boolean =>
+    shown !== undefined &&
+    wasRead(state, 'auth-method', { ns: one.Namespace }) &&
+    // One that is not made here leaves in place what it replaces.
+    !shown.some((other) => isSame(one, other) || (isOfSame(one, other) && !isMade(other)));
   const here = (await api.get(BLOCKS, { query: ns, ...plain })).json<BlockRow[]>();
   const wanted = await shownBy<Body>(source, CONFIGURATION);
   const held = (await api.get(CONFIGURATION, { isPlain: true })).json<Body>();
@@ -63,9 +71,7 @@ export async function planOurs(
   return {
     ...(!isEqual && { configuration: { body, index } }),
     made: there.filter((one) => !here.some((other) => isSame(one, other))),
-    lifted: here.filter(
-      (one) => one.Reason.startsWith(owner) && !there.some((other) => isSame(one, other)),
-    ),
+    lifted: here.filter((one) => one.Reason.startsWith(owner) && isGone(one)),
     blocks: there.length,
   };
 }
@@ -117,11 +123,16 @@ const contentOf = ({ CreateIndex: _created, ModifyIndex: _modified, ...rest }: B
 
 const endOf = (time: string): number => Date.parse(time);
 
-/** Whether two blocks refuse the same logins until the same time. */
-function isSame(one: BlockRow, other: BlockRow): boolean {
+/** Whether two blocks refuse the same logins. */
+function isOfSame(one: BlockRow, other: BlockRow): boolean {
   const key = ({ AuthMethod, Namespace, Subject, SubjectPrefix }: BlockRow): string =>
     JSON.stringify([AuthMethod.toLowerCase(), Namespace, Subject ?? null, SubjectPrefix ?? null]);
-  if (key(one) !== key(other)) return false;
+  return key(one) === key(other);
+}
+
+/** Whether two blocks refuse the same logins until the same time. */
+function isSame(one: BlockRow, other: BlockRow): boolean {
+  if (!isOfSame(one, other)) return false;
   if (one.Until === null || other.Until === null) return one.Until === other.Until;
   return Math.abs(endOf(one.Until) - endOf(other.Until)) < CLOSE_MS;
 }
