@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Report } from '../../src/api/migration-report.js';
-import { cutAfter, Moving } from './running.js';
+import { cutAfter, Moving, wayTo } from './running.js';
 import type { Json } from './stand-in.js';
 
 const ALL = '--with-secrets --mend --ask none';
@@ -175,6 +175,36 @@ describe('conclave migrate', function () {
     expect((await role()).Description).to.equal('mine');
     await moving.migrate(`--yes --force ${ALL}`);
     expect((await role()).Description).to.equal(first!['Description']);
+  });
+
+  it('leaves it alone too where the history is not answered at once', async () => {
+    await moving.migrate(`--yes ${ALL}`);
+    const [first] = moving.source.recorded.Roles;
+    await moving.cluster.must(`PATCH /acl/role/${first!['ID']}`, { Description: 'mine' });
+    let isBusy = true;
+    const way = await wayTo(moving.cluster.url, ({ url = '' }, outgoing) => {
+      if (!isBusy || !url.startsWith('/v1/history/')) return false;
+      isBusy = false;
+      outgoing.writeHead(429, { 'Content-Type': 'text/plain' }).end('rate limit exceeded');
+      return true;
+    });
+    await moving.migrate(`--yes ${ALL}`, {}, way.url);
+    way.close().closeAllConnections();
+    expect(isBusy).to.equal(false);
+    const role = await moving.cluster.must(`GET /acl/role/${first!['ID']}`);
+    expect(role.Description).to.equal('mine');
+  });
+
+  it('knows its own writes, whatever reason it was given', async () => {
+    await moving.migrate(`--yes --reason first ${ALL}`);
+    const token = moved();
+    moving.source.change(({ Roles }, index) => {
+      Object.assign(Roles[0]!, { Description: 'new', ModifyIndex: index });
+      Object.assign(token, { Description: 'new', ModifyIndex: index });
+    });
+    const { Problems, Types } = await report(`--yes --reason second ${ALL}`);
+    expect(Problems).to.equal(undefined);
+    for (const type of ['role', 'token']) expect(Types[type]).to.include({ Update: 1 });
   });
 
   it('gives tokens whose secrets are not shown new ones, once', async () => {

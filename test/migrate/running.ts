@@ -1,6 +1,12 @@
 /** Runs `conclave migrate` from a server that plays a source to a node in this process. */
 import { once } from 'node:events';
-import { createServer, request, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { authorizeRoutes } from '../../src/http/routes/authorize.js';
 import { documentRoutes } from '../../src/http/routes/documents.js';
@@ -100,14 +106,22 @@ export class Moving<S extends Source = StandIn> {
 }
 
 /** A way to a node that is cut after so many requests. */
-export async function cutAfter(url: string, requests: number): Promise<Server & { url: string }> {
+export function cutAfter(url: string, requests: number): Promise<Server & { url: string }> {
   let left = requests;
-  const server = createServer((incoming, outgoing) => {
+  return wayTo(url, ({ socket }) => {
     left -= 1;
-    if (left < 0) {
-      incoming.socket.destroy();
-      return;
-    }
+    if (left < 0) socket.destroy();
+    return left < 0;
+  });
+}
+
+/** A way to a node. `takes`: answers a request itself, or returns false. */
+export async function wayTo(
+  url: string,
+  takes: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean,
+): Promise<Server & { url: string }> {
+  const server = createServer((incoming, outgoing) => {
+    if (takes(incoming, outgoing)) return;
     const { method, headers } = incoming;
     const on = request(`${url}${incoming.url}`, { method: method!, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode!, answer.headers);

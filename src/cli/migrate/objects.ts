@@ -13,13 +13,14 @@ import type { Call } from '../cli.js';
 import { type Applied, planOf, sent } from '../commands/apply-set.js';
 import { chunksOf, partSets } from '../commands/in-parts.js';
 import { deletionOf, type Exported, keyOf, type ReadSet, refOfItem } from '../files/sets.js';
+import { CliError } from '../print/error.js';
 import type { Plan, PlannedChange } from '../print/plan-view.js';
 import type { OtherIds } from './other-ids.js';
 
 /** What migrations know of their writes. */
 export interface Marks {
   readonly owner: string;
-  /** Begins the reason of each write, by which a later run knows it from those of others. */
+  /** The reason of each write: it begins with the owner, by which a later run knows it. */
   readonly reason: string;
   /** Whether objects of others are taken, and changes of others overwritten. */
   readonly force: boolean;
@@ -108,7 +109,13 @@ export async function changedHere(
   return found;
 }
 
-/** Returns who changed an object last; undefined if that was a migration, or is not known. */
+/** Returns the owner with which each reason of a migration begins; other reasons have none. */
+export const ownerOf = (reason: string): string => reason.split(':', 1)[0]!;
+
+/**
+ * Returns who changed an object last; undefined if that was a migration from the same source as the
+ * one with this `reason`, or is not known. Throws CliError.
+ */
 export async function changedBy(
   api: Call<object>['api'],
   path: string,
@@ -116,12 +123,17 @@ export async function changedBy(
 ): Promise<string | undefined> {
   const query = { limit: '1', ...(ns !== undefined && { ns }) };
   const place = path.split('/').map(encodeURIComponent).join('/');
-  const answer = await api.get(`/v1/history/${place}`, { query, isPlain: true, takesAny: true });
-  if (answer.status !== 200) return undefined;
-  const [newest] = answer.json<Versions>().Versions ?? [];
+  let newest: NonNullable<Versions['Versions']>[number] | undefined;
+  try {
+    const answer = await api.get(`/v1/history/${place}`, { query, isPlain: true });
+    [newest] = answer.json<Versions>().Versions ?? [];
+  } catch (error) {
+    const status = error instanceof CliError && error.details.problem?.['status'];
+    if (status !== 403 && status !== 404) throw error;
+  }
   if (newest === undefined) return undefined;
   const { Author, Operation, Reason } = newest;
-  if (Operation === 'unknown' || Reason.startsWith(reason)) return undefined;
+  if (Operation === 'unknown' || ownerOf(Reason) === ownerOf(reason)) return undefined;
   return Author === null ? 'somebody' : Author.Description || Author.AccessorID;
 }
 

@@ -6,7 +6,7 @@ import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
 import { jsonOf, refusedWith } from '../../migrate/source/asking.js';
 import type { Converted, MovedItem, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
-import { type Marks, wasRead } from './objects.js';
+import { type Marks, ownerOf, wasRead } from './objects.js';
 import type { Way } from './source-connection.js';
 
 const CONFIGURATION = '/v1/operator/acl/configuration';
@@ -71,7 +71,7 @@ export async function planOurs(
   return {
     ...(!isEqual && { configuration: { body, index } }),
     made: there.filter((one) => !here.some((other) => isSame(one, other))),
-    lifted: here.filter((one) => one.Reason.startsWith(owner) && isGone(one)),
+    lifted: here.filter((one) => ownerOf(one.Reason) === owner && isGone(one)),
     blocks: there.length,
   };
 }

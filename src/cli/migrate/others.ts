@@ -2,6 +2,7 @@
 import type { Feed } from '../../api/endpoints/history.js';
 import type { Api } from '../client/http.js';
 import type { Migration } from './migration.js';
+import { ownerOf } from './objects.js';
 
 /** Changes that one look at the history shows. */
 const LOOKED_AT_MAX = 1000;
@@ -30,6 +31,6 @@ export class Others {
     // What is older may be of an earlier run.
     if (isFirst) return undefined;
     const { entries, owner } = this.#own;
-    return Changes.find((one) => one.Reason.startsWith(owner) && !entries.has(one.Index));
+    return Changes.find((one) => ownerOf(one.Reason) === owner && !entries.has(one.Index));
   }
 }
