@@ -283,6 +283,8 @@ describe('conclave migrate', function () {
       '--only x',
       '--ask x',
       '--dry-run --watch',
+      '--finish --only policy,role',
+      '--finish --kinds mesh',
       '--login-tokens x',
       '--kinds x',
     ])

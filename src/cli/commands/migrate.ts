@@ -120,7 +120,7 @@ async function finish(
   { owner }: Migration,
   { Rights, Source, Target }: Report,
 ): Promise<void> {
-  if (Rights?.Equal === false) return print.note('rights differ: ownership is not released');
+  if (Rights?.Equal !== true) return print.note('rights differ: ownership is not released');
   const asked = { body: { Owner: owner }, isPlain: true };
   const { Index } = (await api.ask('POST', '/v1/owners/release', asked)).json<Released>();
   const at = Object.entries(Source.Indexes).map(([list, index]) => `${list} ${index}`);

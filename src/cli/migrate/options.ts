@@ -50,10 +50,12 @@ const ACCEPTABLE: readonly DifferenceCode[] = ['rights_add_up', 'anonymous_opera
 /** Checks the options that depend on each other or are lists. Throws CliError. */
 export function planOf({ options, io, print }: Call<MigrateOptions>): Plan {
   const { dryRun, watch, finish, withSecrets, newSecrets, yes, namespaces, ask } = options;
+  const isPart = options.only !== undefined || options.kinds !== undefined;
   if (!['table', 'json'].includes(print.format)) misused('--output: this takes table or json');
   if (dryRun === true && (watch === true || finish === true))
     misused('--dry-run cannot be used with --watch or --finish');
   if (watch === true && finish === true) misused('--watch and --finish cannot be used together');
+  if (finish === true && isPart) misused('--finish cannot be used with --only or --kinds');
   if (newSecrets !== undefined && withSecrets !== true)
     misused('--new-secrets is for --with-secrets');
   if (options.metricsFile !== undefined && watch !== true) misused('--metrics-file is for --watch');
