@@ -274,11 +274,14 @@ describe('conclave migrate', function () {
   it('refuses a source of another datacenter, and what is misused', async () => {
     const { Config } = moving.source.recorded.Self as { Config: Json };
     Object.assign(Config, { Datacenter: 'dc9', PrimaryDatacenter: 'dc9' });
-    const { code, err } = await moving.migrate(`--yes ${ALL}`);
-    expect([code, err]).to.satisfy(
-      ([exit, text]: [number, string]) =>
-        exit === 1 && text.includes('the source is datacenter "dc9", this cluster is "dc1"'),
-    );
+    for (const refused of [{}, { 'agent/self': 403 }]) {
+      await moving.replace({ refused });
+      const { code, err } = await moving.migrate(`--yes ${ALL}`);
+      expect([code, err]).to.satisfy(
+        ([exit, text]: [number, string]) =>
+          exit === 1 && text.includes('the source is datacenter "dc9", this cluster is "dc1"'),
+      );
+    }
     for (const args of [
       '--only x',
       '--ask x',

@@ -4,6 +4,7 @@ import type { Converted, Shown } from '../../src/migrate/source/types.js';
 import type { Command } from '../../src/state/types.js';
 import { SoloClient } from '../service/client.js';
 import { connectionTo, converted, stateOf, TestClock } from './reading.js';
+import { SELF } from './running.js';
 import { recordedSource } from './stand-in.js';
 
 const raise = { type: 'system.level', v: 1, level: 3 } as Command;
@@ -30,7 +31,7 @@ const objectsOf = ({ parts }: Converted): readonly Shown[] =>
 describe('a cluster of ours as a source', () => {
   let client: SoloClient;
   beforeEach(async () => {
-    client = await SoloClient.open();
+    client = await SoloClient.open(SELF);
     client.solo.must(raise);
   });
   afterEach(() => client.close());

@@ -21,7 +21,7 @@ import { Solo } from '../service/solo.js';
 import { type Faults, type Recorded, recordedSource, StandIn } from './stand-in.js';
 
 /** What a node in this process does not say of itself. */
-const SELF: readonly Route[] = [
+export const SELF: readonly Route[] = [
   {
     path: '/v1/operator/level',
     GET: (request) => request.answerValue({ Level: 3, Supported: 3, Members: [], Waiting: [] }),

@@ -46,12 +46,19 @@ describe('the reading of a source', () => {
     expect(info.Indexes['acl/policies']).to.equal(1000);
   });
 
-  it('takes the default policy from a token where agent:read is missing', async () => {
+  it('takes datacenter and default policy from elsewhere where agent:read is missing', async () => {
     await start({ refused: { 'agent/self': 403 } });
     const { info, findings } = await read(source!);
-    expect(info.DefaultPolicy).to.equal('deny');
+    expect(info).to.include({ Datacenter: 'dc1', DefaultPolicy: 'deny' });
     expect(findings[0]).to.deep.include({ Ref: 'source', Code: 'not_readable' });
-    expect(findings[0]?.Message).to.contain('version, datacenter');
+    expect(findings[0]?.Message).to.contain('the version of the source cannot be read');
+  });
+
+  it('fails where nothing tells its datacenter', async () => {
+    await start({ refused: { 'agent/self': 403, 'catalog/datacenters': 404 } });
+    expect(await failure(read(source!))).to.equal(
+      'the datacenter of the source cannot be read: agent:read is missing',
+    );
   });
 
   it('has the namespaces of an enterprise source, without those that are deleted', async () => {

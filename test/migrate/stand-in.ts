@@ -65,6 +65,9 @@ const SINGLE: Readonly<Record<string, readonly [(typeof LISTS)[keyof typeof LIST
   'acl/token': ['Tokens', 'AccessorID'],
 };
 
+const datacenterOf = ({ Self }: Recorded): unknown =>
+  (Self as { Config: Json }).Config['Datacenter'];
+
 /** What is said of an object that is not there, or of an unknown path. */
 function absence(path: string): [status: number, why: string] {
   if (path.startsWith('acl/token/')) return [403, 'token does not exist: ACL not found'];
@@ -200,6 +203,8 @@ export class StandIn {
     const inNs = (list: readonly Json[]): Json[] =>
       list.filter(({ Namespace = 'default' }) => Namespace === ns);
     if (path === 'agent/self') return recorded.Self;
+    // The nearest one is first, and the source itself has no distance.
+    if (path === 'catalog/datacenters') return [datacenterOf(recorded), 'dc0'];
     if (path === 'acl/replication') return recorded.Replication;
     if (path === 'namespaces') return recorded.Namespaces;
     if (path === 'partitions') return recorded.Partitions;

@@ -188,10 +188,9 @@ export class Migration {
 
   #isWanted = (type: ObjectType): boolean => this.#parts.plan.read.only?.includes(type) ?? true;
 
-  #marksOf({ info }: SourceState): Marks {
+  #marksOf({ info: { Datacenter = '' } }: SourceState): Marks {
     const { options } = this.#parts.call;
     const own = this.#self?.Datacenter ?? '';
-    const { Datacenter = own } = info;
     if (Datacenter !== own) {
       const what = `the source is datacenter "${Datacenter}", this cluster is "${own}"`;
       throw new SourceError(

@@ -2,8 +2,8 @@
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Finding } from '../../api/migration-report.js';
 import { finding } from '../report/findings.js';
-import { type Asking, jsonOf } from './asking.js';
-import { SourceError, type SourceInfo } from './types.js';
+import { type Asking, jsonOf, listOf } from './asking.js';
+import { type SourceAnswer, SourceError, type SourceInfo } from './types.js';
 
 type Introduction = Omit<SourceInfo, 'Indexes' | 'hasNamespaces'>;
 
@@ -20,7 +20,10 @@ interface Self {
   };
 }
 
-/** Asks a source who it is. Throws SourceError if its tokens are those of another datacenter. */
+/**
+ * Asks a source who it is. Throws SourceError if it does not tell its datacenter, or if its tokens
+ * are those of another one.
+ */
 export async function introduce(
   asking: Asking,
   fromSecondary: boolean,
@@ -28,13 +31,14 @@ export async function introduce(
 ): Promise<Introduction> {
   const answer = await asking.get('agent/self');
   const self = answer.status === 200 ? jsonOf<Self>('agent/self', answer) : {};
-  const { Version, Datacenter, PrimaryDatacenter } = self.Config ?? {};
+  const { Version, PrimaryDatacenter } = self.Config ?? {};
+  const Datacenter = self.Config?.Datacenter ?? (await datacenterOf(asking));
+  if (Datacenter === undefined) throw nowhere(answer);
   const primary = (await primaryOf(asking)) ?? PrimaryDatacenter ?? '';
   const isSecondary = primary !== '' && primary !== Datacenter;
   if (isSecondary && !fromSecondary) {
-    const own = Datacenter ?? 'a secondary datacenter';
     throw new SourceError(
-      `read the primary datacenter "${primary}": tokens of "${own}" are copies`,
+      `read the primary datacenter "${primary}": tokens of "${Datacenter}" are copies`,
       'use --from-secondary to move its local tokens alone',
     );
   }
@@ -44,7 +48,6 @@ export async function introduce(
     (await policyOf(asking));
   const unknown = [
     ['version', Version],
-    ['datacenter', Datacenter],
     ['default policy', policy],
   ].flatMap(([what, value]) => (value === undefined ? [what] : []));
   if (unknown.length > 0) {
@@ -54,10 +57,27 @@ export async function introduce(
   const openApi = await asking.get('openapi.json');
   return {
     isOurs: openApi.status === 200,
+    Datacenter,
     ...(Version !== undefined && { Version }),
-    ...(Datacenter !== undefined && { Datacenter }),
     ...((policy === 'allow' || policy === 'deny') && { DefaultPolicy: policy }),
   };
+}
+
+/** Returns the nearest datacenter, which is a server's own: Consul tells it without any right. */
+async function datacenterOf(asking: Asking): Promise<string | undefined> {
+  const path = 'catalog/datacenters';
+  const answer = await asking.get(path);
+  if (answer.status !== 200) return undefined;
+  const [own] = listOf(path, answer) as readonly unknown[];
+  return typeof own === 'string' ? own : undefined;
+}
+
+/** Returns the error of a source whose datacenter nothing tells. `answer`: that of `agent/self`. */
+function nowhere({ status, text }: SourceAnswer): SourceError {
+  if (status === 403 && /ACL not found/.test(text))
+    return new SourceError('the source does not know the token');
+  const why = status === 403 ? 'agent:read is missing' : `GET /v1/agent/self has status ${status}`;
+  return new SourceError(`the datacenter of the source cannot be read: ${why}`);
 }
 
 /** Returns the datacenter from which ACL objects are copied; undefined if that is not said. */
