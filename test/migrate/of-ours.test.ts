@@ -5,7 +5,7 @@ import type { Ask } from '../../src/cli/client/http.js';
 import { planOurs } from '../../src/cli/migrate/of-ours.js';
 import { Way } from '../../src/cli/migrate/source-connection.js';
 import type { MovedItem } from '../../src/migrate/source/types.js';
-import { stateOf } from './reading.js';
+import { stateOf, TestClock } from './reading.js';
 
 const OWNER = 'migrate/dc1';
 const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
@@ -55,7 +55,7 @@ async function planned({ there, here, read = ['default'], moved = ['default'] }:
   const parts = [{ step: 'auth-method', items }] as const;
   const { made, lifted } = await planOurs(
     { api: server(here) as never },
-    new Way(server(there) as never, 'source'),
+    new Way(server(there) as never, 'source', { clock: new TestClock(), rate: 1000 }),
     { owner: OWNER },
     {
       state: stateOf({}, { Indexes, isOurs: true, hasNamespaces: true }),

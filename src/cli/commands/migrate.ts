@@ -14,9 +14,12 @@ import { type MigrateOptions, planOf } from '../migrate/options.js';
 import { stopping } from '../migrate/outcome.js';
 import { Progress } from '../migrate/progress.js';
 import type { Round } from '../migrate/round.js';
-import { sourceApi, Way } from '../migrate/source-connection.js';
+import { clockOf, sourceApi, Way } from '../migrate/source-connection.js';
 import { CliError, interruption } from '../print/error.js';
 import { counted } from '../print/text.js';
+
+/** Requests a second to the target, which only this command asks so. */
+const TARGET_RATE = 5000;
 
 export function addMigrate(program: Command, cli: Cli): void {
   program
@@ -64,7 +67,9 @@ const durationMs = (text: string): number => {
 async function migrate(call: Call<MigrateOptions>, cli: Cli): Promise<void> {
   const plan = planOf(call);
   const api = sourceApi(call);
-  const [source, target] = [new Way(api, 'source'), new Way(call.api, 'target')];
+  const clock = clockOf(call.io.signal);
+  const source = new Way(api, 'source', { clock, rate: call.options.rate });
+  const target = new Way(call.api, 'target', { clock, rate: TARGET_RATE });
   const progress = new Progress(call.io.err, call.options.quiet === true);
   const migration = new Migration({ call, plan, source, target, progress });
   try {

@@ -121,22 +121,31 @@ export class Follower {
     }
   }
 
+  /** The shortest pause between two polls of a list: they take half of the rate at most. */
+  get #pollMs(): number {
+    return (2000 * this.#heard.size) / this.#parts.source.pace.rate;
+  }
+
   /** Notes each change of a list, by held queries, or by polling where the source holds none. */
   async #hear(key: string, known: number, isPolled: boolean): Promise<void> {
-    const { call, migration, source } = this.#parts;
+    const { call, source } = this.#parts;
     const { signal } = call.io;
+    const { clock } = source.pace;
     const { pathname, searchParams } = new URL(`http://source/v1/${key}`);
     let index = known;
     let quick = isPolled ? 2 : 0;
     while (!signal.aborted) {
-      const askedMs = performance.now();
+      let askedMs = 0;
       const held = quick < 2 ? { index: String(index), wait: WAIT } : {};
       try {
-        if (quick >= 2) await migration.clock.sleep(call.options.poll);
+        if (quick >= 2) await clock.sleep(Math.max(call.options.poll, this.#pollMs));
         const query = { ...Object.fromEntries(searchParams), ...held };
-        const answer = await source.get(pathname, query);
+        const answer = await source.asking.patiently(() => {
+          askedMs = performance.now();
+          return source.get(pathname, query);
+        });
         const now = Number(answer.header('x-consul-index') ?? 0);
-        if (answer.status !== 200) await migration.clock.sleep(LOST_MS);
+        if (answer.status !== 200) await clock.sleep(LOST_MS);
         else if (now !== index) {
           index = now;
           this.#sinceMs ??= performance.now();
@@ -150,14 +159,14 @@ export class Follower {
 
   /** Reports a failure at most once a minute, and waits. Throws what is not a server's failure. */
   async #failed(error: unknown): Promise<void> {
-    const { call, migration } = this.#parts;
+    const { call, source } = this.#parts;
     if (call.io.signal.aborted) return;
     if (!(error instanceof SourceError || error instanceof CliError)) throw error;
     if (performance.now() - this.#saidMs > MINUTE_MS) {
       this.#saidMs = performance.now();
       call.print.note(`${error.message}: trying again`);
     }
-    await migration.clock.sleep(LOST_MS).catch(() => {});
+    await source.pace.clock.sleep(LOST_MS).catch(() => {});
   }
 
   /** Says once that another command writes for the same source, which is harmless. */

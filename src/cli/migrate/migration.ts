@@ -1,5 +1,4 @@
 /** One migration: rounds of reading, planning and writing, and what is said of them. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import type { Level } from '../../api/endpoints/operator.js';
 import type { Problem, Report } from '../../api/migration-report.js';
@@ -13,14 +12,13 @@ import {
   type ObjectType,
   type Refused,
   type Shown,
-  type SourceClock,
   SourceError,
   type SourceState,
 } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import { ownedObjects } from '../commands/in-parts.js';
 import { refOfItem } from '../files/sets.js';
-import { CliError, EXIT, interruption } from '../print/error.js';
+import { CliError, EXIT } from '../print/error.js';
 import { counted } from '../print/text.js';
 import { NewSecrets } from './new-secrets.js';
 import {
@@ -50,8 +48,6 @@ import { batchesOf, deletionsOf, importBatch, planTokens } from './tokens.js';
 
 /** The level that has sets and imports. */
 const LEVEL = 3;
-/** Requests a second to the target, which only this command asks so. */
-const TARGET_RATE = 5000;
 /** Rounds in which the target refuses more of what it is given. */
 const REFUSALS_MAX = 20;
 
@@ -74,7 +70,6 @@ export class Migration {
   /** The indexes of the entries that it has written. */
   readonly entries = new Set<number>();
   readonly #parts: MigrationParts;
-  readonly #clock: SourceClock;
   readonly #made: NewSecrets | undefined;
   #level = 0;
   #self: { readonly Datacenter: string } | undefined;
@@ -83,23 +78,8 @@ export class Migration {
 
   constructor(parts: MigrationParts) {
     this.#parts = parts;
-    const { options, io } = parts.call;
-    const { newSecrets } = options;
+    const { newSecrets } = parts.call.options;
     this.#made = newSecrets === undefined ? undefined : new NewSecrets(newSecrets);
-    this.#clock = {
-      nowMs: () => performance.now(),
-      sleep: async (ms) => {
-        try {
-          await pause(ms, undefined, { signal: io.signal });
-        } catch {
-          throw interruption();
-        }
-      },
-    };
-  }
-
-  get clock(): SourceClock {
-    return this.#clock;
   }
 
   get owner(): string {
@@ -133,7 +113,7 @@ export class Migration {
     progress.begin('reading the source', () => `${source.asked} requests`);
     const state = await readSource(source, {
       ...plan.read,
-      clock: this.#clock,
+      ...source.pace,
       ...(before === undefined ? { texts: await policyTexts(call) } : { before }),
     });
     const marks = this.#marksOf(state);
@@ -279,8 +259,7 @@ export class Migration {
       return undefined;
     progress.begin('comparing rights');
     const here = await readSource(target, {
-      clock: this.#clock,
-      rate: TARGET_RATE,
+      ...target.pace,
       namespaces: 'all',
       only: ['policy', 'role', 'namespace', 'token'],
     });

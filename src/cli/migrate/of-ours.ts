@@ -9,8 +9,8 @@ import type { Call } from '../cli.js';
 import { type Marks, ownerOf, wasRead } from './objects.js';
 import type { Way } from './source-connection.js';
 
-const CONFIGURATION = '/v1/operator/acl/configuration';
-const BLOCKS = '/v1/acl/identity-blocks';
+const CONFIGURATION = 'operator/acl/configuration';
+const BLOCKS = 'acl/identity-blocks';
 /** What is listened to, as a key of indexes, and whether it is polled because it holds no query. */
 export const HEARD_OF_OURS: readonly (readonly [key: string, isPolled: boolean])[] = [
   ['acl/identity-blocks?ns=*', false],
@@ -62,9 +62,9 @@ export async function planOurs(
     wasRead(state, 'auth-method', { ns: one.Namespace }) &&
     // One that is not made here leaves in place what it replaces.
     !shown.some((other) => isSame(one, other) || (isOfSame(one, other) && !isMade(other)));
-  const here = (await api.get(BLOCKS, { query: ns, ...plain })).json<BlockRow[]>();
+  const here = (await api.get(`/v1/${BLOCKS}`, { query: ns, ...plain })).json<BlockRow[]>();
   const wanted = await shownBy<Body>(source, CONFIGURATION);
-  const held = (await api.get(CONFIGURATION, { isPlain: true })).json<Body>();
+  const held = (await api.get(`/v1/${CONFIGURATION}`, { isPlain: true })).json<Body>();
   const body = contentOf(wanted ?? held);
   const isEqual = JSON.stringify(body) === JSON.stringify(contentOf(held));
   const index = String(held['ModifyIndex'] ?? 0);
@@ -99,7 +99,7 @@ export async function writeOurs(
   if (configuration === undefined) return;
   const { body, index } = configuration;
   const headers = { 'If-Match': `"${index}"` };
-  await api.ask('PUT', CONFIGURATION, { headers, body, isPlain: true });
+  await api.ask('PUT', `/v1/${CONFIGURATION}`, { headers, body, isPlain: true });
   onEntry(0);
 }
 
@@ -109,11 +109,10 @@ async function shownBy<T>(
   path: string,
   query: Readonly<Record<string, string>> = {},
 ): Promise<T | undefined> {
-  const answer = await source.get(path, query);
+  const answer = await source.asking.get(path, query);
   if (answer.status === 404) return undefined;
-  const name = path.slice('/v1/'.length);
-  if (answer.status !== 200) throw refusedWith(name, answer);
-  return jsonOf<T>(name, answer);
+  if (answer.status !== 200) throw refusedWith(path, answer);
+  return jsonOf<T>(path, answer);
 }
 
 const methodOf = ({ Type, Namespace, Object: { Name } }: MovedItem): string =>

@@ -38,7 +38,7 @@ export interface MigrateOptions {
 
 /** How a migration runs. */
 export interface Plan {
-  readonly read: Omit<ReadOptions, 'clock' | 'before'>;
+  readonly read: Omit<ReadOptions, 'clock' | 'rate' | 'before'>;
   readonly loginTokens: boolean;
   /** How many tokens of each grant class are asked live. */
   readonly asked: number;
@@ -69,7 +69,6 @@ export function planOf({ options, io, print }: Call<MigrateOptions>): Plan {
   const isWord = namespaces === 'all' || namespaces === 'none';
   return {
     read: {
-      rate: options.rate,
       namespaces: isWord ? namespaces : namespaces.split(',').map((one) => one.trim()),
       ...(only !== undefined && { only }),
       ...(kinds !== undefined && { kinds }),

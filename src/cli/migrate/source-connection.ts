@@ -1,6 +1,10 @@
 /** The way to a source, which is asked like a node, and whose answers count whatever they are. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Asking } from '../../migrate/source/asking.js';
 import {
+  type ReadOptions,
   type SourceAnswer,
+  type SourceClock,
   type SourceConnection,
   SourceError,
 } from '../../migrate/source/types.js';
@@ -8,7 +12,7 @@ import type { Call } from '../cli.js';
 import { addressesOf, readToken, type TokenSource } from '../client/environment.js';
 import { Api } from '../client/http.js';
 import { WAIT_MS } from '../client/watch.js';
-import { CliError } from '../print/error.js';
+import { CliError, interruption } from '../print/error.js';
 import type { MigrateOptions } from './options.js';
 
 const TOKEN_VARIABLE = 'MIGRATE_FROM_TOKEN';
@@ -37,6 +41,18 @@ export function sourceApi({ options, io, timeoutMs }: Call<MigrateOptions>): Api
   return new Api({ ...settings, addresses, tls, token, debug }, io);
 }
 
+/** Returns the clock of a command, whose pauses end when it is interrupted. */
+export const clockOf = (signal: AbortSignal): SourceClock => ({
+  nowMs: () => performance.now(),
+  sleep: async (ms) => {
+    try {
+      await pause(ms, undefined, { signal });
+    } catch {
+      throw interruption();
+    }
+  },
+});
+
 /** A question to `POST /v1/internal/acl/authorize`, and its answer. */
 export interface Decision {
   readonly Resource: string;
@@ -49,12 +65,18 @@ export interface Decision {
 export class Way implements SourceConnection {
   /** The requests so far. */
   asked = 0;
+  /** How often it may be asked. */
+  readonly pace: Pick<ReadOptions, 'clock' | 'rate'>;
+  /** Asks it at that rate, and again while it is busy. */
+  readonly asking: Asking;
   readonly #api: Api;
   readonly #who: 'source' | 'target';
 
-  constructor(api: Api, who: 'source' | 'target') {
+  constructor(api: Api, who: 'source' | 'target', pace: Way['pace']) {
     this.#api = api;
     this.#who = who;
+    this.pace = pace;
+    this.asking = new Asking(this, pace.clock, pace.rate);
   }
 
   get(path: string, query: Readonly<Record<string, string>> = {}): Promise<SourceAnswer> {
@@ -73,7 +95,8 @@ export class Way implements SourceConnection {
   ): Promise<readonly boolean[] | 'gone' | 'silent'> {
     const query = ns === undefined ? {} : { ns };
     const path = '/v1/internal/acl/authorize';
-    const answer = await this.#ask('POST', path, { query, body, token });
+    const send = (): Promise<SourceAnswer> => this.#ask('POST', path, { query, body, token });
+    const answer = await this.asking.patiently(send);
     if (answer.status === 404) return 'silent';
     if (answer.status === 403) return 'gone';
     if (answer.status !== 200)

@@ -14,12 +14,14 @@ const BUSY_MS = [250, 500, 1000, 2000, 4000, 8000, 15_000];
 /** Characters of a refusal that an error quotes. */
 const QUOTED_MAX = 200;
 
+/** When each connection takes the next request: all that ask through it share its rate. */
+const nextMs = new WeakMap<SourceConnection, number>();
+
 /** Asks a source at a rate. */
 export class Asking {
   readonly #connection: SourceConnection;
   readonly #clock: SourceClock;
   readonly #gapMs: number;
-  #nextMs = 0;
 
   /** `rate`: requests a second, at most. */
   constructor(connection: SourceConnection, clock: SourceClock, rate: number) {
@@ -30,12 +32,18 @@ export class Asking {
 
   /** Sends a request. Repeats it while the source is busy. Throws SourceError. */
   async get(path: string, query: Readonly<Record<string, string>> = {}): Promise<SourceAnswer> {
+    const answer = await this.patiently(() => this.#connection.get(`/v1/${path}`, query));
+    if (isBusy(answer)) throw refusedWith(path, answer);
+    return answer;
+  }
+
+  /** Sends a request of any form in its turn. Repeats it while the source is busy. */
+  async patiently(send: () => Promise<SourceAnswer>): Promise<SourceAnswer> {
     for (let tries = 0; ; tries += 1) {
       await this.#pace();
-      const answer = await this.#connection.get(`/v1/${path}`, query);
-      if (!isBusy(answer)) return answer;
+      const answer = await send();
       const pauseMs = BUSY_MS[tries];
-      if (pauseMs === undefined) throw refusedWith(path, answer);
+      if (pauseMs === undefined || !isBusy(answer)) return answer;
       await this.#clock.sleep(pauseMs);
     }
   }
@@ -63,8 +71,8 @@ export class Asking {
 
   async #pace(): Promise<void> {
     const nowMs = this.#clock.nowMs();
-    const atMs = Math.max(nowMs, this.#nextMs);
-    this.#nextMs = atMs + this.#gapMs;
+    const atMs = Math.max(nowMs, nextMs.get(this.#connection) ?? 0);
+    nextMs.set(this.#connection, atMs + this.#gapMs);
     if (atMs > nowMs) await this.#clock.sleep(atMs - nowMs);
   }
 }
