@@ -109,6 +109,10 @@ describe('conclave migrate between clusters of ours', function () {
     const { Types: after } = await migrate('--yes --with-secrets');
     expect(after['block']).to.include({ Source: 1, Create: 0, Delete: 1 });
     expect(await blocks()).to.have.length(1);
+    await other.must('DELETE /acl/auth-method/jwt');
+    const { Types: last } = await migrate('--yes --with-secrets');
+    expect(last['block']).to.include({ Source: 0, Delete: 1 });
+    expect(await blocks()).to.deep.equal([]);
     expect((await migrate('--yes --namespaces none --only policy')).Types).to.not.have.key('block');
   });
 

@@ -6,6 +6,7 @@ import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
 import { jsonOf, refusedWith } from '../../migrate/source/asking.js';
 import type { Converted, MovedItem, SourceState } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
+import { isMissing } from '../print/error.js';
 import { type Marks, ownerOf, wasRead } from './objects.js';
 import type { Way } from './source-connection.js';
 
@@ -93,8 +94,13 @@ export async function writeOurs(
     onEntry(answer.json<Revoked>().Index);
   }
   for (const { ID, Namespace: ns } of lifted) {
-    await api.ask('DELETE', `/v1/acl/identity-block/${ID}`, { query: { ns }, isPlain: true });
-    onEntry(0);
+    try {
+      await api.ask('DELETE', `/v1/acl/identity-block/${ID}`, { query: { ns }, isPlain: true });
+      onEntry(0);
+    } catch (error) {
+      // It has gone with its auth method.
+      if (!isMissing(error)) throw error;
+    }
   }
   if (configuration === undefined) return;
   const { body, index } = configuration;
