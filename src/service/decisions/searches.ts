@@ -4,7 +4,7 @@ import { type Steps, sorted } from '../../acl/steps.js';
 import type { Named } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
 import { compareCodePoints } from '../../base/text.js';
-import { keysBelow, lastPart, stored } from '../../state/lists.js';
+import { keysBelow, lastPart, namespaceProblem, stored } from '../../state/lists.js';
 import { subjectTypes } from '../../state/login-limits.js';
 import type { Role } from '../../state/roles.js';
 import { identityOf, isAlive, type Token } from '../../state/tokens.js';
@@ -147,6 +147,8 @@ class SubjectSearch {
   }
 
   *#roles(ns: string): Steps<boolean> {
+    // Its roles await their removal: a decision about one does not know it.
+    if (namespaceProblem(this.#view, ns) !== undefined) return false;
     for (const key of keysBelow(this.#view, 'role', ns)) {
       if (this.#isOver) return true;
       const { ID, Name } = stored<Role>(this.#view, key)!;

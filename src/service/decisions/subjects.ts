@@ -4,7 +4,7 @@ import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Identity } from '../../state/author.js';
 import { keys } from '../../state/keys.js';
-import { keysBelow, stored } from '../../state/lists.js';
+import { keysBelow, namespaceProblem, stored } from '../../state/lists.js';
 import { subjectTypes } from '../../state/login-limits.js';
 import type { AuthMethod } from '../../state/methods.js';
 import type { Role } from '../../state/roles.js';
@@ -192,7 +192,9 @@ export class Subjects {
     if (!this.#mayRead(ns)) return NOT_ASKED;
     const ID = this.#view.get(keys.roleName(ns, subject.id));
     const role = ID === undefined ? undefined : stored<Role>(this.#view, keys.role(ns, ID));
-    if (role === undefined) return unknown('there is no such role', ns);
+    // The roles of a namespace that is being deleted await their removal: no token there is alive.
+    if (role === undefined || namespaceProblem(this.#view, ns) !== undefined)
+      return unknown('there is no such role', ns);
     const token = draftToken(ns, { Roles: [{ ID: role.ID }] });
     return this.#heldBy({ token, first: DRAFT }, ns);
   }

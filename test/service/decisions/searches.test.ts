@@ -168,6 +168,22 @@ describe('searches of decisions', () => {
     expect(denied.status).to.equal(403);
   });
 
+  it('find no subject in a namespace that is being deleted', async () => {
+    const must = (call: string, body?: object) => decider.client.must(call, body);
+    await must('PUT /namespace', { Name: 'team' });
+    const Rules = 'key "orders/read/1" { policy = "read" }';
+    await must('PUT /acl/policy?ns=team', { Name: 'shop', Rules });
+    const grants = { Policies: [{ Name: 'shop' }] };
+    await must('PUT /acl/role?ns=team', { Name: 'clerk', ...grants });
+    const { AccessorID } = await must('PUT /acl/token?ns=team', grants);
+    const found = async (type: string) => idsOf(await subjects(type, ['orders', '1']));
+    expect(await found('role')).to.deep.equal(['clerk']);
+    expect(await found('token')).to.include(AccessorID);
+    await must('DELETE /namespace/team');
+    expect(await found('role')).to.deep.equal([]);
+    expect(await found('token')).not.to.include(AccessorID);
+  });
+
   it('come in pages whose tokens belong to their request', async () => {
     const ids = Array.from({ length: 25 }, (_, n) => `${n}`);
     const rules = ids.map((id) => `key "orders/read/${id}" { policy = "read" }`).join('\n');

@@ -163,6 +163,14 @@ describe('subjects of decisions', () => {
     expect(await asked(['role', 'clerk'], {}, admin)).to.equal('true allowed');
     expect(await asked(['role', 'none'], {}, admin)).to.equal('false unknown_subject');
     expect(await asked(['role', 'clerk'])).to.equal('status 403');
+    await must('PUT /namespace', { Name: 'team' });
+    await must('PUT /acl/policy?ns=team', { Name: 'shop', Rules: SHOP });
+    await must('PUT /acl/role?ns=team', { Name: 'clerk', Policies: [{ Name: 'shop' }] });
+    const inTeam = () => asked(['role', 'clerk'], { namespace: 'team' }, admin);
+    expect(await inTeam()).to.equal('true allowed');
+    // Its roles are there until the namespace is removed.
+    await must('DELETE /namespace/team');
+    expect(await inTeam()).to.equal('false unknown_subject');
   });
 
   it('are what the configuration says that they are', async () => {
