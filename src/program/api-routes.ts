@@ -95,6 +95,7 @@ function aclParts(config: Config, parts: RouteSources): AclParts {
     proofs: new Proofs({
       methodTypes,
       nowMs: Date.now,
+      now: () => performance.now(),
       onCheck: (result) => counts.checked(result),
     }),
     sentences: new Sentences({ authorizers, defaultPolicy, longWork }),

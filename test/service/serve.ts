@@ -29,7 +29,7 @@ export function partsOf(solo: Solo): AclParts {
   return {
     authzen: { anonymousCallers: false },
     counts: new DecisionCounts(),
-    proofs: new Proofs({ methodTypes, nowMs, onCheck: () => {} }),
+    proofs: new Proofs({ methodTypes, nowMs, now: nowMs, onCheck: () => {} }),
     sentences: new Sentences({ authorizers, defaultPolicy: 'deny', longWork }),
     onUse: () => {},
     service: solo.service,

@@ -38,8 +38,14 @@ const faults: readonly Mutation[] = [
   one(
     'a JWT that is verified once for ever',
     'service/decisions/proofs.js',
-    'Math.min(atMs + KNOWN_MS, endOf(jwt))',
-    'endOf(jwt)',
+    'Math.min(atMs + KNOWN_MS, endOf(jwt, method.Type))',
+    'endOf(jwt, method.Type)',
+  ),
+  one(
+    'a JWT that is remembered for longer when the clock is set back',
+    'service/decisions/proofs.js',
+    '&& begin < known.until',
+    '',
   ),
   one(
     'a JWT that a method verified before it was changed',

@@ -36,6 +36,8 @@ export type Claim = { readonly method: MethodPlace } & (
 interface Known {
   readonly outcome: Proof['outcome'];
   readonly untilMs: number;
+  /** The same on the monotonic clock, because the other one may be set back. */
+  readonly until: number;
 }
 
 /** Verified JWTs that a node remembers, some 2 kB each. */
@@ -48,6 +50,8 @@ export const JWT_CHECKS = ['known', 'valid', 'refused'] as const;
 export type JwtCheck = (typeof JWT_CHECKS)[number];
 
 export interface ProofParts extends Pick<LoginParts, 'methodTypes' | 'nowMs'> {
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
   /** Called with the outcome of each JWT. */
   readonly onCheck: (result: JwtCheck) => void;
 }
@@ -81,13 +85,13 @@ export class Proofs {
     sent: string,
     admit: (method: string) => void,
   ): Promise<Proof['outcome']> {
-    const { methodTypes, nowMs } = this.#parts;
+    const { methodTypes, nowMs, now } = this.#parts;
     const { Namespace: namespace, Name, ModifyIndex } = method;
     const jwt = sent.trim();
     const id = `${secretKeyOf(jwt)} ${namespace}/${Name.toLowerCase()} ${ModifyIndex}`;
     const known = this.#known.get(id);
-    const atMs = nowMs();
-    if (known !== undefined && atMs < known.untilMs) {
+    const [atMs, begin] = [nowMs(), now()];
+    if (known !== undefined && atMs < known.untilMs && begin < known.until) {
       this.#parts.onCheck('known');
       return known.outcome;
     }
@@ -96,8 +100,8 @@ export class Proofs {
     const outcome = await methodTypes.get(method.Type)!.validate(method.Config, jwt, at);
     this.#parts.onCheck(outcome.ok ? 'valid' : 'refused');
     if (outcome.ok) {
-      const untilMs = Math.min(atMs + KNOWN_MS, endOf(jwt));
-      this.#known.set(id, { outcome, untilMs }, 1);
+      const untilMs = Math.min(atMs + KNOWN_MS, endOf(jwt, method.Type));
+      this.#known.set(id, { outcome, untilMs, until: begin + KNOWN_MS }, 1);
     }
     return outcome;
   }
@@ -118,15 +122,18 @@ export class Proofs {
   }
 }
 
-/** Returns the end of a verified JWT in Unix milliseconds. */
-function endOf(jwt: string): number {
+/**
+ * Returns until when a verified bearer token may be remembered, in Unix milliseconds: its `exp`. A
+ * method may accept a JWT without one, until an end of its own: this is verified every time.
+ */
+function endOf(jwt: string, type: AuthMethod['Type']): number {
   try {
     const { exp } = decodeJwt(jwt);
-    return typeof exp === 'number' ? exp * 1000 : Number.POSITIVE_INFINITY;
+    if (typeof exp === 'number') return exp * 1000;
   } catch {
     // A cluster may accept tokens that are no JWTs.
-    return Number.POSITIVE_INFINITY;
   }
+  return type === 'kubernetes' ? Number.POSITIVE_INFINITY : 0;
 }
 
 /**

@@ -21,6 +21,8 @@ describe('logins that decisions ask about', () => {
   /** Called before each verification. */
   let meanwhile: () => Promise<unknown>;
   const checks: string[] = [];
+  /** How far the monotonic clock is ahead of the other. */
+  let aheadMs: number;
   before(async () => {
     key = await signer('EdDSA');
   });
@@ -28,10 +30,12 @@ describe('logins that decisions ask about', () => {
     verified = 0;
     meanwhile = async () => {};
     checks.length = 0;
+    aheadMs = 0;
     const solo = new Solo();
     const methodTypes = new Map([...authMethodTypes(LOGIN_DEFAULTS)].map(counted));
     const onCheck = (result: string): void => void checks.push(result);
-    const proofs = new Proofs({ methodTypes, nowMs: () => solo.nowMs, onCheck });
+    const now = () => solo.nowMs + aheadMs;
+    const proofs = new Proofs({ methodTypes, nowMs: () => solo.nowMs, now, onCheck });
     decider = await Decider.open({ solo, methodTypes, proofs });
     await must('PUT /acl/policy', { Name: 'shop', Rules: RULES });
     await must('PUT /acl/role', { Name: 'clerk', Policies: [{ Name: 'shop' }] });
@@ -100,6 +104,33 @@ describe('logins that decisions ask about', () => {
     decider.client.solo.nowMs += 1;
     await ofJwt(jwt);
     expect(verified).to.equal(2);
+  });
+
+  it('are verified once a minute by either clock, whatever the other one says', async () => {
+    const { solo } = decider.client;
+    const hourMs = 3600_000;
+    const jwt = await jwtOf({ iat: nowS() - 7200 });
+    await ofJwt(jwt);
+    solo.nowMs -= hourMs;
+    aheadMs += hourMs + 59_999;
+    await ofJwt(jwt);
+    expect(verified).to.equal(1);
+    aheadMs += 1;
+    expect(await ofJwt(jwt)).to.equal('true allowed');
+    expect(verified).to.equal(2);
+    // The machine is suspended, and its monotonic clock stands still.
+    solo.nowMs += 60_000;
+    aheadMs -= 60_000;
+    expect(await ofJwt(jwt)).to.equal('true allowed');
+    expect(verified).to.equal(3);
+  });
+
+  it('without an end are remembered no longer than a login accepts them', async () => {
+    // The method permits 150 s, and 60 s for the difference of clocks.
+    const jwt = await jwtOf({ iat: nowS() - 200, exp: undefined });
+    expect(await ofJwt(jwt)).to.equal('true allowed');
+    decider.client.solo.nowMs += 11_000;
+    expect(await ofJwt(jwt)).to.equal('false refused');
   });
 
   it('are verified each time if they are refused', async () => {
