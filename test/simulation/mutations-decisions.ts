@@ -50,8 +50,14 @@ const faults: readonly Mutation[] = [
   one(
     'a JWT that a method verified before it was changed',
     'service/decisions/proofs.js',
-    '${Name.toLowerCase()} ${ModifyIndex}`',
+    '${Name.toLowerCase()} ${version}`',
     '${Name.toLowerCase()}`',
+  ),
+  one(
+    'a JWT that a method verified before a restore brought another',
+    'service/decisions/proofs.js',
+    '`${method.ModifyIndex} ${restoredAt(view)}`',
+    '`${method.ModifyIndex}`',
   ),
   one(
     'a batch that goes on after it is decided',

@@ -9,6 +9,7 @@ import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import { subjectTypes } from '../../state/login-limits.js';
 import type { AuthMethod } from '../../state/methods.js';
+import { restoredAt } from '../../state/restore.js';
 import { secretKeyOf } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { OWN_TYPES } from '../acl/acl-configuration.js';
@@ -20,12 +21,19 @@ import { type Entity, namespaceIn } from './questions.js';
 /** The identity that a method found, or why it refuses the claim. */
 export interface Proof {
   readonly method: MethodPlace;
-  /** The method as it was asked; undefined if there was none. */
-  readonly index: number | undefined;
+  /** The version of the method that was asked; undefined if there was none. */
+  readonly version: string | undefined;
   readonly outcome:
     | Extract<Verdict, { readonly ok: true }>
     | { readonly ok: false; readonly code: LoginReason };
 }
+
+/**
+ * Returns what tells a method from every other of its name; undefined for none. A restored one may
+ * have the index of the one before.
+ */
+export const versionOf = (view: View, method: AuthMethod | undefined): string | undefined =>
+  method && `${method.ModifyIndex} ${restoredAt(view)}`;
 
 /** What must be proven before a subject can be resolved. */
 export type Claim = { readonly method: MethodPlace } & (
@@ -72,23 +80,24 @@ export class Proofs {
     const { method: place } = claim;
     const method = stored<AuthMethod>(view, keys.method(place.ns, place.name));
     if (method === undefined)
-      return { method: place, index: undefined, outcome: { ok: false, code: 'unknown_method' } };
+      return { method: place, version: undefined, outcome: { ok: false, code: 'unknown_method' } };
+    const version = versionOf(view, method)!;
     const outcome =
       'jwt' in claim
-        ? await this.#verified(method, claim.jwt, admit)
+        ? await this.#verified({ ...method, version }, claim.jwt, admit)
         : await this.#vouched(method, claim.id, claim.properties);
-    return { method: place, index: method.ModifyIndex, outcome };
+    return { method: place, version, outcome };
   }
 
   async #verified(
-    method: AuthMethod,
+    method: AuthMethod & { readonly version: string },
     sent: string,
     admit: (method: string) => void,
   ): Promise<Proof['outcome']> {
     const { methodTypes, nowMs, now } = this.#parts;
-    const { Namespace: namespace, Name, ModifyIndex } = method;
+    const { Namespace: namespace, Name, version } = method;
     const jwt = sent.trim();
-    const id = `${secretKeyOf(jwt)} ${namespace}/${Name.toLowerCase()} ${ModifyIndex}`;
+    const id = `${secretKeyOf(jwt)} ${namespace}/${Name.toLowerCase()} ${version}`;
     const known = this.#known.get(id);
     const [atMs, begin] = [nowMs(), now()];
     if (known !== undefined && atMs < known.untilMs && begin < known.until) {

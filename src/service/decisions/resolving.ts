@@ -7,7 +7,7 @@ import type { AuthMethod } from '../../state/methods.js';
 import { nextTurn, Slice } from '../common/event-loop.js';
 import { stateIndex } from '../common/reading.js';
 import type { ReadContext, ReadOutcome, Service, StateRead } from '../common/types.js';
-import { type Claim, claimOf, type Proof, type Proofs } from './proofs.js';
+import { type Claim, claimOf, type Proof, type Proofs, versionOf } from './proofs.js';
 import type { Entity } from './questions.js';
 import { type NoHolder, type Resolved, type SubjectParts, Subjects } from './subjects.js';
 
@@ -192,13 +192,13 @@ function provenOf(
   { method }: Claim,
   proof: Proof | undefined,
 ): Proof | undefined {
-  const index = stored<AuthMethod>(view, keys.method(method.ns, method.name))?.ModifyIndex;
-  return proof?.index === index ? proof : undefined;
+  const version = versionOf(view, stored<AuthMethod>(view, keys.method(method.ns, method.name)));
+  return proof?.version === version ? proof : undefined;
 }
 
 /** Stands for what is proven before the next look, or never if the method always changes. */
 const NOT_PROVEN: Proof = {
   method: { ns: '', name: '' },
-  index: undefined,
+  version: undefined,
   outcome: { ok: false, code: 'unreachable' },
 };

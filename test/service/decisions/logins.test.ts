@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Proofs } from '../../../src/service/decisions/proofs.js';
 import { authMethodTypes } from '../../../src/service/login/index.js';
 import type { AuthMethodType } from '../../../src/service/login/types.js';
+import type { Command, StateRecord } from '../../../src/state/types.js';
 import { CA } from '../../login/certificates.js';
 import { TestServer } from '../../login/server.js';
 import { type Signer, signer } from '../../login/signers.js';
@@ -77,6 +78,20 @@ describe('logins that decisions ask about', () => {
     asked(['jwt', jwt], { auth_method: 'staff', ...more });
   const login = async (sub: string, AuthMethod = 'staff', ns = 'default') =>
     must(`POST /acl/login?ns=${ns}`, { AuthMethod, BearerToken: await jwtOf({ sub }) }, '');
+
+  /** Returns the records of a state whose methods have another key, and all their indexes. */
+  const stateWith = (other: Signer): readonly StateRecord[] => {
+    const { store } = decider.client.solo;
+    const [own, theirs] = [key, other].map(({ pem }) => JSON.stringify(pem).slice(1, -1));
+    return [...store.keys('')]
+      .filter((at) => !/^(machine|request|level|restore)/.test(at))
+      .map((at) => [at, store.get(at)!.replaceAll(own!, theirs!)]);
+  };
+  const restore = async (records: readonly StateRecord[]): Promise<void> => {
+    const { solo } = decider.client;
+    solo.must({ type: 'restore.add', v: 1, id: 'r', part: 0, records } as Command);
+    await solo.finish({ type: 'restore.commit', v: 1, id: 'r', parts: 1 } as Command);
+  };
 
   it('are verified once a minute at most, by method', async () => {
     const jwt = await jwtOf();
@@ -160,6 +175,25 @@ describe('logins that decisions ask about', () => {
       await must('PUT /acl/auth-method/staff', { ...method('staff'), Config: changed });
     };
     expect(await ofJwt(jwt)).to.equal('false refused');
+    expect(verified).to.equal(2);
+  });
+
+  it('are judged by the method of an archive once it is restored', async () => {
+    const jwt = await jwtOf();
+    const restored = stateWith(await signer('EdDSA'));
+    expect(await ofJwt(jwt)).to.equal('true allowed');
+    await restore(restored);
+    expect(await ofJwt(jwt)).to.equal('false refused');
+    expect(verified).to.equal(2);
+  });
+
+  it('are judged by it if that happens while they are verified', async () => {
+    const restored = stateWith(await signer('EdDSA'));
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await restore(restored);
+    };
+    expect(await ofJwt(await jwtOf())).to.equal('false refused');
     expect(verified).to.equal(2);
   });
 
