@@ -271,6 +271,36 @@ describe('POST /v1/undo', () => {
     expect((await undo(0)).status).to.equal(400);
   });
 
+  it('is refused with 412 for what has changed since it was planned', async () => {
+    const Ref = 'policy/default/ops';
+    const { ID } = await client.must('PUT /acl/policy', { Name: 'ops', Rules: '' });
+    const update = async (Rules: string): Promise<number> => {
+      await client.must(`PUT /acl/policy/${ID}`, { Name: 'ops', Rules });
+      return index();
+    };
+    const changed = await update('acl = "read"');
+    const { Expected } = (await undo(changed, { DryRun: true })).body;
+    expect(Expected).to.deep.equal({ [Ref]: changed });
+    const other = await update('acl = "write"');
+    const moved = await undo(changed, { Expected });
+    expect([moved.status, moved.body.code]).to.deep.equal([412, 'precondition_failed']);
+    const Conflicts = [{ Ref, Expected: changed, Actual: other }];
+    expect(moved.body.Conflicts).to.deep.equal(Conflicts);
+    const back = await update('');
+    const restored = await undo(changed, { Expected });
+    expect(restored.status, 'as it was, but written since').to.equal(412);
+    expect(restored.body.Conflicts).to.deep.equal([{ Ref, Expected: changed, Actual: back }]);
+    const same = await undo(changed, { Expected: { [Ref]: back } });
+    expect([same.status, same.body.Changes, index()]).to.deep.equal([200, [], back]);
+    for (const DryRun of [true, false]) {
+      const foreign = await undo(changed, { Expected: { 'policy/default/web': 1 }, DryRun });
+      expect([foreign.status, foreign.body.pointer]).to.deep.equal([
+        400,
+        '/Expected/policy~1default~1web',
+      ]);
+    }
+  });
+
   it('needs the right to write each object', async () => {
     await client.must('PUT /acl/policy', { Name: 'ops', Rules: '' });
     const made = index();

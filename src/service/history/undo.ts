@@ -9,7 +9,14 @@ import { modifyIndexOf } from '../../state/lists.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
 import type { View } from '../../state/types.js';
-import { makeUndone, type Undo, type Undone, type UndoPlan, undoPlan } from '../../state/undo.js';
+import {
+  makeUndone,
+  type Undo,
+  type Undone,
+  type UndoPlan,
+  undoLines,
+  undoPlan,
+} from '../../state/undo.js';
 import { differences } from '../change/diff.js';
 import { tokensImpact } from '../change/impact.js';
 import { stateIndex } from '../common/reading.js';
@@ -58,16 +65,15 @@ export async function undoEntry(
     datacenter: parts.datacenter,
   };
   mustWrite(view, authorizer, command);
-  const plan = undoPlan(view, command);
-  mustBeExpected(view, plan, body);
+  const { changes, conflicts, problem } = undoPlan(view, command);
+  if (problem !== undefined && !DryRun) {
+    const members = conflicts.length > 0 && { members: { Conflicts: conflicts } };
+    throw new ApiError({ ...problem, ...members });
+  }
+  mustBeExpected(view, body);
   if (DryRun) {
     const owner = ownerOf(service, requester.caller);
     return parts.longWork.runSoon(owner, 'explain', planSteps(parts, authorizer, command));
-  }
-  const { changes, conflicts, problem } = plan;
-  if (problem !== undefined) {
-    const members = conflicts.length > 0 && { members: { Conflicts: conflicts } };
-    throw new ApiError({ ...problem, ...members });
   }
   if (changes.length === 0) return JSON.stringify({ Index: stateIndex(view), Changes: [] });
   const { Index } = JSON.parse(await service.write(writer, command)) as {
@@ -88,16 +94,19 @@ function mustWrite(view: View, authorizer: Authorizer, undo: Undo): void {
   throw new ApiError({ ...first.why, members: { Denied } });
 }
 
-/** Throws ApiError 400 and 412 unless the objects have the ModifyIndex that is expected. */
-function mustBeExpected(view: View, { changes }: UndoPlan, { Expected = {} }: UndoBody): void {
-  const byRef = new Map(changes.map((one) => [one.ref, one]));
+/**
+ * Throws ApiError 400 and 412 unless the objects have the ModifyIndex that is expected. Objects of
+ * the entry that are already as they were count too: a plan may have found them otherwise.
+ */
+function mustBeExpected(view: View, { Index = 0, Expected }: UndoBody): void {
+  const byRef = new Map(undoLines(view, Index).map((line) => [refOfLine(line), line]));
   const Conflicts = Object.entries(Expected ?? {}).flatMap(([Ref, expected]) => {
-    const one = byRef.get(Ref);
-    if (one === undefined) {
+    const line = byRef.get(Ref);
+    if (line === undefined) {
       const why = `Expected names ${JSON.stringify(Ref.slice(0, 200))}, which is not changed`;
       return reject('invalid', why, { pointer: expectedPointer(Ref) });
     }
-    const text = view.get(objectKeyOf(one.place));
+    const text = view.get(objectKeyOf(placeOfLine(line)));
     const actual = text === undefined ? 0 : modifyIndexOf(text);
     return actual === expected ? [] : [{ Ref, Expected: expected, Actual: actual || null }];
   });
