@@ -182,8 +182,10 @@ class Judge {
   /** What links show is no part of a decision: whether the object is there is. */
   #restOnObject(key: string): void {
     if (key.startsWith(keyOf('policy-link', '')) || key.startsWith(keyOf('role-link', ''))) return;
-    const object = stored<{ readonly ModifyIndex: number }>(this.#parts.before, key);
-    this.rests.set(key, [key, object?.ModifyIndex ?? null]);
+    const { before } = this.#parts;
+    const object = stored<{ readonly ModifyIndex?: number }>(before, key);
+    // The record of the revocations of a method has no ModifyIndex.
+    this.rests.set(key, [key, object?.ModifyIndex ?? before.get(key) ?? null]);
   }
 
   #restOnName(key: string): void {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Command } from '../../../src/state/types.js';
+import { signer } from '../../login/signers.js';
 import { SoloClient } from '../client.js';
 import { callerOf } from '../solo.js';
 
@@ -143,6 +144,42 @@ describe('An assertion of a set', () => {
     expect([answer.status, answer.body.pointer]).to.deep.equal([400, '/Assert/0']);
     expect(commands).to.have.length(1);
     expect((await client.ask('GET /acl/policy/name/other')).status).to.equal(404);
+  });
+
+  it('rests on the revocations of the auth method of a token', async () => {
+    const key = await signer('EdDSA');
+    const Config = { JWTValidationPubKeys: [key.pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'jwt1', BindType: 'service', BindName: 'web' };
+    await client.must('PUT /acl/binding-rule', rule);
+    const now = Math.floor(client.solo.nowMs / 1000);
+    const login = async (sub: string) => {
+      const BearerToken = await key.sign({ iat: now - 10, exp: now + 600, sub });
+      return client.must('POST /acl/login', { AuthMethod: 'jwt1', BearerToken }, '');
+    };
+    const { AccessorID } = await login('a');
+    await login('b');
+    const revoke = (Subject: string) =>
+      client.must('POST /acl/tokens/revoke', { AuthMethod: 'jwt1', Subject, DryRun: false });
+    const withAssert = (name: string) =>
+      apply({ Objects: [policy(name, '')], Assert: [acl({ Token: AccessorID }, 'deny')] });
+    await revoke('b');
+    const done = await withAssert('one');
+    expect(done.status, done.text).to.equal(200);
+    const { solo } = client;
+    const write = solo.node.write.bind(solo.node);
+    Object.assign(solo.node, {
+      write: async (request: Parameters<typeof write>[0]) => {
+        Object.assign(solo.node, { write });
+        await revoke('a');
+        return write(request);
+      },
+    });
+    const gone = await withAssert('two');
+    expect([gone.status, gone.body.Asserts?.[0].Problem]).to.deep.equal([
+      400,
+      `there is no token "${AccessorID}"`,
+    ]);
   });
 
   it('never passes where enforcement would contradict', async () => {
