@@ -285,7 +285,7 @@ class Compiler {
 
   /** Returns the owner that an object gets; undefined if that stays. */
   #ownerOf({ table, handle, owned }: Item): Ownership | undefined {
-    const { Owner = owned?.Owner ?? '' } = this.#asked.body;
+    const Owner = this.#asked.body.Owner || (owned?.Owner ?? '');
     const Handle = table === 'rule' ? (handle ?? owned?.Handle) : undefined;
     if (Owner === '' && Handle === undefined) return undefined;
     const owner = { Owner, ...(Handle !== undefined && { Handle }) };

@@ -64,6 +64,25 @@ describe('A set with an owner', () => {
     expect(silent.Changes[0]).to.deep.include({ Ref: 'policy/default/free', Action: 'update' });
   });
 
+  it('keeps its objects from sets whose Owner is empty, as from those without', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    const rule = (BindName: string) => ({
+      Type: 'binding-rule',
+      Handle: 'ci',
+      Object: { AuthMethod: 'jwt1', BindType: 'service', BindName },
+    });
+    await applied({ Owner: 'gitops/a', Objects: [policy('one'), rule('web')] });
+    for (const Owner of ['', undefined]) {
+      const same = await applied({ Owner, Objects: [policy('one'), rule('web')] });
+      expect(same).to.deep.include({ Changed: 0, Unchanged: 2 });
+    }
+    await applied({ Owner: '', Objects: [policy('one', 'mesh = "read"'), rule('api')] });
+    const pruned = await planned({ Owner: 'gitops/a', Prune: true, Objects: [] });
+    const refs = pruned.Changes.map(({ Ref }: { Ref: string }) => Ref);
+    expect(refs).to.deep.equal(['binding-rule/default/ci', 'policy/default/one']);
+  });
+
   it('leaves the index of an object whose owner alone changes, and wakes nobody', async () => {
     await applied({ Objects: [policy('one')] });
     const before = await client.must('GET /acl/policy/name/one');
