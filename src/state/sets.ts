@@ -11,11 +11,9 @@
  */
 import type { Steps } from '../acl/steps.js';
 import { type Refusal, refusal } from '../base/errors.js';
-import { CHAIN_KINDS } from '../kinds/chain.js';
-import { target } from '../kinds/targets.js';
 import type { Kind } from '../kinds/types.js';
 import { type ConfigDelete, type ConfigSet, dropEntry, writeEntry } from './config.js';
-import { Entries } from './config-entries.js';
+import { EntryUsers } from './entry-users.js';
 import { keys, type Table } from './keys.js';
 import { linkFact, take } from './links.js';
 import { modifyIndexOf, namespaceProblem, refused, stored } from './lists.js';
@@ -192,7 +190,8 @@ export function* applyChanges(
     if (!outcome.ok) refuse(at, outcome.refusal);
   };
   for (const change of byTime.filter(({ command }) => isDelete(command)).reverse()) {
-    if (change.ifUnused && change.place.table === 'method') refuseUsed(context, change, refuse);
+    const { ifUnused, place, at } = change;
+    if (ifUnused && isMethodUsed(context.draft, place)) refuse(at, STILL_USED);
     run(change);
     yield;
   }
@@ -205,9 +204,9 @@ export function* applyChanges(
     yield;
   }
   yield* changeEntries(context, entries, facts, refuse);
-  for (const change of placed) {
-    const { ifUnused, place } = change;
-    if (ifUnused && place.table !== 'method') refuseUsed(context, change, refuse);
+  const users = new EntryUsers(context.draft);
+  for (const { ifUnused, place, at } of placed) {
+    if (ifUnused && isStillUsed(users, context.draft, place)) refuse(at, STILL_USED);
   }
   yield* own(context, placed, refuse);
 }
@@ -269,37 +268,29 @@ function* changeEntries(
   if (made.length > 0) yield* judgeEntries(context, made, facts, refuseEntry);
 }
 
-function refuseUsed({ draft }: ApplyContext, { at, place }: Placed, refuse: RefuseChange): void {
-  if (!isUsed(draft, place)) return;
-  refuse(
-    at,
-    refusal('conflict', 'It is still in use', { hint: 'leave out IfUnused to delete it' }),
-  );
+const STILL_USED = refusal('conflict', 'It is still in use', {
+  hint: 'leave out IfUnused to delete it',
+});
+
+/** Whether anything refers to an object that is an auth method. Its deletion removes that too. */
+function isMethodUsed(draft: View, { table, ns, id }: ObjectPlace): boolean {
+  if (table !== 'method') return false;
+  const rules = draft.keys(keys.ruleByMethod(ns, id, ''));
+  const tokens = draft.keys(keys.tokenByMethod(ns, id, '', '').slice(0, -1));
+  return take(rules, 1).length + take(tokens, 1).length > 0;
 }
 
 /**
- * Whether anything refers to an object: to a deleted one if it is none of auth methods, whose
- * deletion removes what refers to it. Binding rules that name a policy or role in BindName are not
- * looked for.
+ * Whether anything refers to a deleted object. Binding rules that name a policy or role in BindName
+ * are not looked for.
  */
-function isUsed(draft: View, { table, ns, id }: ObjectPlace): boolean {
+function isStillUsed(users: EntryUsers, draft: View, { table, ns, id }: ObjectPlace): boolean {
   if (table === 'policy' || table === 'role') return linkFact(draft, table, id) !== undefined;
-  if (table === 'method') {
-    const rules = draft.keys(keys.ruleByMethod(ns, id, ''));
-    const tokens = draft.keys(keys.tokenByMethod(ns, id, '', '').slice(0, -1));
-    return take(rules, 1).length + take(tokens, 1).length > 0;
-  }
   if (table !== 'config') return false;
   const slash = id.indexOf('/');
-  const [kind, name] = [id.slice(0, slash) as Kind, id.slice(slash + 1)];
-  const entries = new Entries(draft, ns);
-  if (!SERVICE_KINDS.has(kind)) return take(entries.naming(`${kind} ${name}`), 1).length > 0;
-  const hasIntentions = entries.get('service-intentions', name) !== undefined;
-  return hasIntentions || take(entries.naming(target.service(name)), 1).length > 0;
+  const entry = { kind: id.slice(0, slash) as Kind, name: id.slice(slash + 1) };
+  return take(users.of(ns, entry), 1).length > 0;
 }
-
-/** Kinds that are named by the service that they are about. Others are named by their kind. */
-const SERVICE_KINDS: ReadonlySet<Kind> = new Set([...CHAIN_KINDS, 'service-defaults']);
 
 /** Records the owners of what is still there. A handle is given up before another rule takes it. */
 function* own(

@@ -1,10 +1,8 @@
 /** Which objects an object names, and which name it. */
-import { CHAIN_KINDS } from '../../kinds/chain.js';
-import { ofKind } from '../../kinds/entry-types.js';
 import { targetsOf } from '../../kinds/references.js';
 import { target } from '../../kinds/targets.js';
-import type { ConfigEntry, EntryId, Kind } from '../../kinds/types.js';
-import { allNamespaces, Entries } from '../../state/config-entries.js';
+import type { ConfigEntry } from '../../kinds/types.js';
+import { EntryUsers, exportedBy, OF_SERVICE } from '../../state/entry-users.js';
 import { keysBelow, lastPart } from '../../state/lists.js';
 import { DEFAULT_NAMESPACE, linksAt } from '../../state/object.js';
 import { OBJECTS } from '../../state/objects.js';
@@ -15,9 +13,6 @@ import type { View } from '../../state/types.js';
 import { kindOf } from '../config/config-entries.js';
 import { homeOf } from '../config/entry-rights.js';
 import { entryIdOf, type FoundObject, objectAt } from './found.js';
-
-/** The kinds of entries about one service. */
-const OF_SERVICE: readonly Kind[] = ['service-defaults', ...CHAIN_KINDS];
 
 /** Yields the objects that name an object. They exist. */
 export function* usersOf(view: View, found: FoundObject): Iterable<ObjectPlace> {
@@ -30,7 +25,7 @@ export function* usersOf(view: View, found: FoundObject): Iterable<ObjectPlace> 
     }
     for (const key of keysBelow(view, 'token-by-method', ns, name)) yield placedIn('token', key);
   }
-  if (table === 'config') yield* entriesNaming(view, ns, entryIdOf(id));
+  if (table === 'config') yield* new EntryUsers(view).of(ns, entryIdOf(id));
 }
 
 /** Returns the object whose namespace and identity end a key. */
@@ -57,40 +52,10 @@ function* holdersOf(
   }
 }
 
-/** Yields the entries that name an entry, its intentions and its exports. */
-function* entriesNaming(view: View, ns: string, { kind, name }: EntryId): Iterable<ObjectPlace> {
-  const isCertificate = kind === 'file-system-certificate' || kind === 'inline-certificate';
-  if (kind === 'jwt-provider') {
-    for (const each of allNamespaces(view)) yield* naming(view, each, target.provider(name));
-  }
-  if (kind === 'api-gateway') yield* naming(view, ns, target.gateway(name));
-  if (isCertificate) yield* naming(view, ns, target.certificate(kind, name));
-  if (!OF_SERVICE.includes(kind)) return;
-  yield* naming(view, ns, target.service(name));
-  const entries = new Entries(view, ns);
-  const intentions = entries.get('service-intentions', name);
-  if (intentions !== undefined) yield entry(ns, intentions);
-  const exported = entries.get('exported-services', 'default');
-  const isExported = servicesIn(exported).some((one) => one.toLowerCase() === name.toLowerCase());
-  if (exported !== undefined && isExported) yield entry(ns, exported);
-}
-
-const entry = (ns: string, { Kind, Name }: ConfigEntry): ObjectPlace => ({
-  table: 'config',
-  ns,
-  id: `${Kind}/${Name}`,
-});
-
-function* naming(view: View, ns: string, named: string): Iterable<ObjectPlace> {
-  for (const { kind, name } of new Entries(view, ns).naming(named)) {
-    yield { table: 'config', ns, id: `${kind}/${name}` };
-  }
-}
-
 /** The services that an entry is about without being part of their chains. */
-const servicesIn = (one: ConfigEntry | undefined): readonly string[] => [
-  ...(ofKind('service-intentions', one) === undefined ? [] : [one!.Name]),
-  ...(ofKind('exported-services', one)?.Services ?? []).map(({ Name }) => Name),
+const servicesIn = (one: ConfigEntry): readonly string[] => [
+  ...(one.Kind === 'service-intentions' ? [one.Name] : []),
+  ...exportedBy(one),
 ];
 
 /** Yields the objects that an object names. They may not exist. */
