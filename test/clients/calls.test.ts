@@ -188,6 +188,30 @@ describe('conclave-client', () => {
     expect((await refused).code).to.equal('acl_not_found');
   });
 
+  it('sends nothing when the provider brings a blank token, and asks it again', async () => {
+    const answers: unknown[] = ['', '\n', undefined, 7, 's1', ' ', 's2'];
+    const to = open({ tokenProvider: () => answers.shift() as string });
+    for (let n = 0; n < 4; n += 1) {
+      const { status, code, message } = await refusalOf(listTokens(to));
+      expect([status, code, message]).to.deep.equal([
+        0,
+        'unreachable',
+        'the provider of the token failed',
+      ]);
+    }
+    const ended = refusalOf(listTokens(to));
+    const ask = await server.next();
+    expect(ask.secret).to.equal('s1');
+    await ask.refuse(403, 'acl_not_found');
+    expect((await ended).message).to.equal('the provider of the token failed');
+    const call = listTokens(to);
+    const last = await server.next();
+    expect(last.secret).to.equal('s2');
+    await last.with(200, []);
+    await call;
+    expect(server.asked).to.have.length(2);
+  });
+
   it('waits for a silent provider no longer than for a node', async () => {
     const tokenProvider = () => new Promise<string>(() => {});
     const late = refusalOf(listTokens(open({ tokenProvider, timeoutMs: 3_000 })));

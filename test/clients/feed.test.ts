@@ -208,6 +208,39 @@ describe('conclave-client/cache: the feed', () => {
     cache.close();
   });
 
+  it('takes a blank answer of the provider for a failure, and keeps the old token', async () => {
+    const answers: unknown[] = ['', 's1', '\n', ' \t', undefined, null, 7];
+    const tokenProvider = () => answers.shift() as string;
+    const cache = server.open({ tokenProvider });
+    const errors: string[] = [];
+    cache.on('error', (sentence) => errors.push(sentence));
+    await (await server.next()).feed(10, ['k'], 60_000);
+    for (let leftMs = 60_000; leftMs > 4_000; leftMs -= 4_000) {
+      const held = await server.next();
+      expect([held.secret, cache.state()]).to.deep.equal(['s1', 'fresh']);
+      await server.clock.move(4_000);
+      await held.unchanged(10, leftMs - 4_000);
+    }
+    // The last answer counts from when it was asked for.
+    expect(cache.state()).to.equal('ended');
+    expect(answers).to.deep.equal([]);
+    const failed = 'the provider of the token failed';
+    expect(errors).to.deep.equal(Array(errors.length).fill(failed));
+    expect(server.asked.every(({ secret }) => secret === 's1')).to.equal(true);
+    cache.close();
+  });
+
+  it('stays ended while the provider has no next token', async () => {
+    const answers = ['s1', '', 's2'];
+    const { cache, held } = await server.ready(['k'], { tokenProvider: () => answers.shift()! });
+    await held.refuse(403, 'acl_not_found');
+    expect([cache.state(), server.unread]).to.deep.equal(['ended', 0]);
+    await server.clock.move(150);
+    const next = await server.next();
+    expect([cache.state(), next.secret]).to.deep.equal(['ended', 's2']);
+    cache.close();
+  });
+
   it('tells no secret when a provider fails, and asks it again', async () => {
     const tokenProvider = async () => {
       if (server.clock.now() < 1_000_050) throw new Error('s1 is no use');
@@ -260,6 +293,15 @@ describe('conclave-client/cache: a pool', () => {
     await server.clock.move(60_000);
     expect(pool.size).to.equal(0);
     expect(server.clock.timers).to.equal(0);
+  });
+
+  it('refuses a blank secret, which would be the anonymous token', () => {
+    const server = new FakeServer();
+    const pool = openPool(server.options());
+    for (const blank of ['', ' ', '\r\n', undefined, null] as string[])
+      expect(() => pool(blank), String(blank)).to.throw(TypeError, 'the secret is blank');
+    expect([pool.size, server.asked.length]).to.deep.equal([0, 0]);
+    pool.close();
   });
 
   it('asks again about a token that has ended, but not at each request', async () => {

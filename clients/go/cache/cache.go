@@ -51,7 +51,7 @@ type Options struct {
 	Addresses []string
 	// Token is the SecretID. Without it and TokenProvider, requests are anonymous.
 	Token string
-	// TokenProvider returns the SecretID of a live token.
+	// TokenProvider returns the SecretID of a live token. A blank one is a failure.
 	TokenProvider func(context.Context) (string, error)
 	TLS           *tls.Config
 	// HTTPClient is used in place of one that is made from TLS.

@@ -117,8 +117,8 @@ func (f *follower) hasToken(ctx context.Context) bool {
 	limited, cancel := context.WithTimeout(ctx, max(answerMin, f.hold))
 	defer cancel()
 	secret, err := provider(limited)
-	if err != nil {
-		f.cache.failed("the provider of the token failed")
+	if err != nil || nodes.IsBlank(secret) {
+		f.cache.failed(nodes.ErrProvider.Detail)
 	} else if !f.hasSecret || secret != f.secret {
 		f.forget(secret, true)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"conclave.example/clients/go/cache"
@@ -144,4 +145,58 @@ func TestAsksTheProviderAgain(t *testing.T) {
 		expectReason(t, c, false, cache.Ended, cache.HasEnded)
 		expect(t, "asks again", s.next().secret(), "s3")
 	})
+}
+
+func TestTakesABlankTokenForAFailure(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		answers := []string{"", "s1", "\n", " \t", "", ""}
+		c := s.open(func(o *cache.Options) {
+			o.TokenProvider = func(context.Context) (string, error) {
+				answer := answers[0]
+				answers = answers[min(1, len(answers)-1):]
+				return answer, nil
+			}
+		})
+		var failures []string
+		c.On(func(e cache.Event) {
+			if e.Kind == cache.ErrorEvent {
+				failures = append(failures, e.Message)
+			}
+		})
+		first := s.next()
+		expect(t, "secret", first.secret(), "s1")
+		first.feedFor(10, []string{"k"}, 60_000)
+		for left := 60_000; left > 4_000; left -= 4_000 {
+			held := s.next()
+			expect(t, "secret", held.secret(), "s1")
+			expectReason(t, c, true, rights.Allowed, cache.Fresh)
+			time.Sleep(4 * time.Second)
+			held.with(304, heads("X-Consul-Index", 10, "X-Consul-Expires-In-Ms", left-4_000), nil)
+		}
+		// The last answer counts from when it was asked for.
+		expectReason(t, c, false, cache.Ended, cache.HasEnded)
+		expect(t, "answers", answers, []string{""})
+		for _, failure := range failures {
+			expect(t, "failure", failure, "the provider of the token failed")
+		}
+		// While the provider has no next token, the cache stays ended.
+		s.next().refuse(403, "acl_not_found")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		expect(t, "queries", len(s.asks), 0)
+		expectReason(t, c, false, cache.Ended, cache.HasEnded)
+	})
+}
+
+func TestPoolRefusesABlankSecret(t *testing.T) {
+	s := &server{t: t, asks: make(chan ask, 100)}
+	pool, err := cache.OpenPool(cache.PoolOptions{Options: s.options()})
+	expect(t, "error", err, nil)
+	defer pool.Close()
+	for _, blank := range []string{"", " ", "\r\n"} {
+		if _, err := pool.For(blank); err == nil || err.Error() != "the secret is blank" {
+			t.Errorf("%q: got %v", blank, err)
+		}
+	}
+	expect(t, "size", pool.Len(), 0)
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"conclave.example/clients/go/internal/nodes"
 )
 
 // PoolOptions say how the rights of many tokens are cached. Token and TokenProvider are not used.
@@ -52,8 +54,11 @@ func OpenPool(options PoolOptions) (*Pool, error) {
 }
 
 // For returns the cache of a token, which may not be ready yet. Ask for it at each request: a cache
-// that is not asked for is closed. The only error is that of a pool that is closed.
+// that is not asked for is closed. It is an error if the secret is blank or the pool is closed.
 func (p *Pool) For(secret string) (*Cache, error) {
+	if nodes.IsBlank(secret) {
+		return nil, errors.New("the secret is blank")
+	}
 	if found := p.find(secret); found != nil {
 		return found, nil
 	}

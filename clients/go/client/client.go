@@ -30,8 +30,8 @@ type Options struct {
 	Addresses []string
 	// Token is the SecretID. Without it and TokenProvider, requests are anonymous.
 	Token string
-	// TokenProvider returns the SecretID of a live token. It is asked at the first call, and again
-	// when a token has ended; several goroutines may ask at once.
+	// TokenProvider returns the SecretID of a live token; a blank one is a failure. It is asked at
+	// the first call, and again when a token has ended; several goroutines may ask at once.
 	TokenProvider func(context.Context) (string, error)
 	// TLS has the authorities and the client certificate, if the system's are not meant.
 	TLS *tls.Config
@@ -216,6 +216,9 @@ func (c *Client) token(ctx context.Context) (*string, error) {
 		return secret, nil
 	}
 	made, err := c.options.TokenProvider(ctx)
+	if err == nil && nodes.IsBlank(made) {
+		err = nodes.ErrProvider
+	}
 	if err == nil {
 		c.secret.Store(&made)
 	}

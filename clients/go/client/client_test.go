@@ -298,3 +298,24 @@ func TestAsksTheProviderOnceMore(t *testing.T) {
 	_, _, err = c.ListTokens(t.Context(), nil)
 	expect(t, "error", err.Error(), "there is none")
 }
+
+func TestSendsNothingWithABlankToken(t *testing.T) {
+	s, options := open(refusal(403, "acl_not_found"), answer(200, []any{}))
+	secrets := []string{"", "\n", "s1", " ", "s2"}
+	options.TokenProvider = func(context.Context) (string, error) {
+		secret := secrets[0]
+		secrets = secrets[1:]
+		return secret, nil
+	}
+	c := made(t, options)
+	for range 3 {
+		_, _, err := c.ListTokens(t.Context(), nil)
+		refused := refusedBy(t, err)
+		expect(t, "refused", []any{refused.Status, refused.Code, refused.Error()},
+			[]any{0, "unreachable", "the provider of the token failed"})
+	}
+	_, _, err := c.ListTokens(t.Context(), nil)
+	expect(t, "error", err, nil)
+	expect(t, "secrets", []any{len(s.sent), s.sent[0].secret(), s.sent[1].secret()},
+		[]any{2, "s1", "s2"})
+}

@@ -1,6 +1,6 @@
 /** Decides in this process by rights that follow the server. The README has what it promises. */
 import { type Answer, type End, FeedReader } from './feed.js';
-import { CLOCK, type Clock, type Connection, requestOf } from './nodes.js';
+import { CLOCK, type Clock, type Connection, isSecret, requestOf } from './nodes.js';
 import { type Decision, Rights, type Source } from './rights.js';
 
 export type { Connection } from './nodes.js';
@@ -312,7 +312,10 @@ export interface PoolOptions extends Omit<RightsOptions, 'token' | 'tokenProvide
   readonly idleMs?: number;
 }
 
-/** Caches of many tokens, as a gateway needs them: `pool(secret)` for each request. */
+/**
+ * Caches of many tokens, as a gateway needs them: `pool(secret)` for each request. It throws
+ * TypeError if the secret is blank.
+ */
 export interface Pool {
   (secret: string): RightsCache;
   /** The number of tokens. */
@@ -356,6 +359,7 @@ export function openPool(options: PoolOptions): Pool {
     return made;
   }
   const pool = (secret: string): RightsCache => {
+    if (!isSecret(secret)) throw new TypeError('the secret is blank');
     const known = caches.get(secret);
     // A token that has ended may be made again: it is asked about again, but not at each request.
     const isOver = known !== undefined && clock.now() - known.endedAt > freshFor;

@@ -5,6 +5,7 @@ import {
   ConclaveError,
   type Connection,
   inRandomOrder,
+  isSecret,
   Nodes,
   requestOf,
 } from './nodes.js';
@@ -107,16 +108,20 @@ export class Conclave implements Caller {
     }
   }
 
-  /** Asks the provider for a token. Throws ConclaveError if it is silent until the call is over. */
+  /** Asks the provider. Throws ConclaveError for no secret, or silence until the call is over. */
   async #provided(ms: number, signal: AbortSignal | undefined): Promise<string> {
     const { tokenProvider = () => '' } = this.#options;
     const answered = new AbortController();
     const ends = AbortSignal.any([answered.signal, ...(signal ? [signal] : [])]);
-    const silence = this.#wait(ms, ends).then(() => undefined);
+    const silence = this.#wait(ms, ends).then(() => ends);
     try {
-      const secret = await Promise.race([tokenProvider(), silence]);
-      if (secret !== undefined) return secret;
-      throw new ConclaveError(0, 'unreachable', 'the token provider did not answer in time');
+      const secret: unknown = await Promise.race([tokenProvider(), silence]);
+      if (isSecret(secret)) return secret;
+      const isLate = secret === ends;
+      const why = isLate
+        ? 'the token provider did not answer in time'
+        : 'the provider of the token failed';
+      throw new ConclaveError(0, 'unreachable', why);
     } finally {
       answered.abort();
     }

@@ -6,6 +6,7 @@ import {
   ConclaveError,
   type Connection,
   inRandomOrder,
+  isSecret,
   Nodes,
   requestOf,
 } from './nodes.js';
@@ -157,7 +158,9 @@ export class FeedReader {
 
   async #ask(provider: NonNullable<Connection['tokenProvider']>): Promise<void> {
     try {
-      this.#provided = await provider();
+      const secret: unknown = await provider();
+      if (!isSecret(secret)) throw new TypeError();
+      this.#provided = secret;
     } catch {
       this.#listener.onError('the provider of the token failed');
     }

@@ -6,7 +6,7 @@ export interface Connection {
   readonly addresses: readonly string[];
   /** The SecretID of the token. Without it and `tokenProvider`, requests are anonymous. */
   readonly token?: string;
-  /** Returns the SecretID of a live token. */
+  /** Returns the SecretID of a live token. To answer with a blank text is to fail. */
   readonly tokenProvider?: () => string | Promise<string>;
   /** More options for `fetch`; in Node for instance `dispatcher`, an agent of undici with a CA. */
   readonly tlsOptions?: object;
@@ -139,6 +139,10 @@ export class ConclaveError extends Error {
     return new ConclaveError(0, 'unreachable', detail, { failure: why });
   }
 }
+
+/** Whether this can be a secret. One that is blank would be sent as none: the anonymous token. */
+export const isSecret = (value: unknown): value is string =>
+  typeof value === 'string' && value.trim() !== '';
 
 /** For browsers. */
 const ALONE = { cache: 'no-store', credentials: 'omit' } as const;

@@ -142,6 +142,12 @@ func Host(address string) string {
 	return host
 }
 
+// ErrProvider is what is told of a provider that fails, or answers with a blank token.
+var ErrProvider = &Error{Code: "unreachable", Detail: "the provider of the token failed"}
+
+// IsBlank reports whether a secret would be sent as none: as the anonymous token.
+func IsBlank(secret string) bool { return strings.TrimSpace(secret) == "" }
+
 // Headers are those of a request with a token. Errors are asked for as problem documents.
 func Headers(secret string) http.Header {
 	headers := http.Header{"Accept": {"application/json, application/problem+json"}}
