@@ -103,6 +103,19 @@ describe('conclave-client/cache: the feed', () => {
     cache.close();
   });
 
+  it('does not ask in a loop what asks to wait for no time', async () => {
+    const { cache, held } = await server.ready(['k'], THREE);
+    await held.refuse(503, 'no_leader', { 'retry-after': '0' });
+    for (let least = 100; least <= 1_600; least *= 2) {
+      await (await server.next()).refuse(429, 'too_many', { 'retry-after': '0' });
+      await server.clock.move(least - 1);
+      expect(server.unread, `${least}`).to.equal(0);
+      await server.clock.move(least / 2 + 1);
+    }
+    expect(server.unread).to.equal(1);
+    cache.close();
+  });
+
   it('asks a node again, consistently, whose index is below one already seen', async () => {
     const { cache, held } = await server.ready(['k']);
     await server.clock.move(1_000);

@@ -70,6 +70,23 @@ func TestGoesFromNodeToNode(t *testing.T) {
 	})
 }
 
+func TestDoesNotAskInALoop(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		_, held := s.ready(nil, "k")
+		none := heads("Retry-After", 0)
+		held.with(503, none, object{"code": "no_leader"})
+		for least := 100 * time.Millisecond; least <= 1600*time.Millisecond; least *= 2 {
+			s.next().with(429, none, object{"code": "too_many"})
+			time.Sleep(least - 1)
+			synctest.Wait()
+			expect(t, "queries", len(s.asks), 0)
+			time.Sleep(least/2 + 1)
+			synctest.Wait()
+		}
+		expect(t, "queries", len(s.asks), 1)
+	})
+}
+
 func TestConfirmsALowerIndex(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		c, held := s.ready(nil, "k")

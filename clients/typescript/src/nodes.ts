@@ -77,15 +77,13 @@ export class Nodes {
   succeeded(): void {
     this.#failures = 0;
   }
-  /** Turns to the next node. Returns the milliseconds until it is to be asked. */
+  /** Turns to the next node. Returns the milliseconds until it is asked, no less than usual. */
   failed(retryAfter?: string | null): number {
     this.#at = (this.#at + 1) % this.#addresses.length;
     this.#failures += 1;
-    const jitter = 1 + this.#random() / 2;
-    const seconds = Number.parseInt(retryAfter ?? '', 10);
-    if (seconds >= 0) return seconds * 1000 * jitter;
-    if (this.#failures === 1) return 0;
-    return Math.min(DELAY_MAX_MS, DELAY_MS * 2 ** (this.#failures - 2)) * jitter;
+    const askedMs = Number.parseInt(retryAfter ?? '', 10) * 1_000 || 0;
+    const doubledMs = this.#failures === 1 ? 0 : DELAY_MS * 2 ** (this.#failures - 2);
+    return Math.max(askedMs, Math.min(DELAY_MAX_MS, doubledMs)) * (1 + this.#random() / 2);
   }
 }
 

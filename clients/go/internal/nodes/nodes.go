@@ -57,19 +57,18 @@ func (n *Nodes) Succeeded() { n.failures = 0 }
 const delay, delayMax = 100 * time.Millisecond, 5 * time.Second
 
 // Failed turns to the next node, and returns when that is to be asked. The header Retry-After of an
-// answer may be empty.
+// answer may be empty; it does not shorten the usual delay.
 func (n *Nodes) Failed(retryAfter string) time.Duration {
 	n.at = (n.at + 1) % len(n.addresses)
 	n.failures++
-	jitter := 1 + rand.Float64()/2
+	wait := time.Duration(0)
+	if n.failures > 1 {
+		wait = min(delay<<min(n.failures-2, 10), delayMax)
+	}
 	if seconds, err := strconv.ParseUint(retryAfter, 10, 31); err == nil {
-		return time.Duration(float64(seconds) * jitter * float64(time.Second))
+		wait = max(wait, time.Duration(seconds)*time.Second)
 	}
-	if n.failures == 1 {
-		return 0
-	}
-	doubled := delay << min(n.failures-2, 10)
-	return time.Duration(float64(min(doubled, delayMax)) * jitter)
+	return time.Duration(float64(wait) * (1 + rand.Float64()/2))
 }
 
 // Error says why a node refused a request: a problem document (RFC 9457), or what is known without
