@@ -5,6 +5,7 @@ import { decidingText, type From, writeLayers } from '../../src/acl/feed.js';
 import { type Path, type PlacedGrant, Statements } from '../../src/acl/origins.js';
 import { atOnce } from '../../src/acl/steps.js';
 import { type Authorizer, RESOURCES, type Resource } from '../../src/acl/types.js';
+import { namespaceIn } from '../../src/service/decisions/questions.js';
 import { applicationKey, decide, type Feed, type Question } from '../support/decide.js';
 import { ALL_QUESTIONS, aNamespace, defaultsOf, grantsIn } from './random-grants.js';
 
@@ -55,7 +56,13 @@ export function bothOf(
 }
 
 /** Returns what enforcement answers to a question. */
-export function enforced(authorizer: Authorizer, [type, action, id, ns]: Question): boolean {
+export function enforced(authorizer: Authorizer, [type, action, id, namespace]: Question): boolean {
+  let ns: string;
+  try {
+    ns = namespaceIn({ namespace }, 'resource')!;
+  } catch {
+    return false;
+  }
   const isResource = (RESOURCES as readonly string[]).includes(type);
   if (!isResource)
     return authorizer.allowed(

@@ -88,6 +88,41 @@ describe('conclave-client/rights', () => {
     expect(rights.can('key', 'read', 'k', 'default')).to.equal(false);
   });
 
+  it('reads the name of a namespace as the server does', () => {
+    const set = (Match: string, Name: string, level: string): Members => ({
+      Match,
+      Name,
+      Scalars: {},
+      ...keys({}, { [level]: [''] }),
+    });
+    const Sets = [
+      ...[set('exact', 'default', 'deny'), set('exact', 'team-a', 'deny')],
+      set('prefix', '', 'write'),
+    ];
+    const rights = new Rights(feedWith({}, { Layers: [{ Layer: 'own', Sets }] }));
+    const decided = (namespace: string) => rights.decide('key', 'write', 'k', namespace);
+    const longest = 'n'.repeat(63);
+    for (const name of ['b', 'B', '0', 'a--b', longest])
+      expect(decided(name).allow, name).to.equal(true);
+    for (const name of ['team-a', 'Team-A', 'TEAM-A', 'default', 'Default'])
+      expect(decided(name).reason, name).to.equal('denied');
+    const invalid = [
+      '',
+      '-a',
+      'a-',
+      'a_b',
+      'a.b',
+      'a/b',
+      ' a',
+      'a\n',
+      'ä',
+      `${longest}n`,
+      '\u212a',
+    ];
+    for (const name of [...invalid, '*'])
+      expect(decided(name), name).to.deep.equal({ allow: false, reason: 'invalid' });
+  });
+
   it('names the rule that decides, and where it is written', () => {
     const chain = [{ Type: 'policy', ID: 'p', Name: 'shop' }];
     const from = { From: [[0, 4]] };

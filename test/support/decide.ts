@@ -49,7 +49,9 @@ export const applicationKey = (type: string, action: string, id: string): string
   `${escaped(type)}/${escaped(action)}/${id}`;
 
 /** Whether a feed allows something. */
-export function decide(feed: Feed, [type, action, id, ns]: Question): boolean {
+export function decide(feed: Feed, [type, action, id, namespace]: Question): boolean {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(namespace)) return false;
+  const ns = namespace.toLowerCase();
   const resource = type.startsWith('app:') ? undefined : own(feed.Resources, type);
   if (resource === undefined) {
     const key = applicationKey(type.replace(/^app:/, ''), action, id);

@@ -89,6 +89,8 @@ const change = (rights: Record<string, unknown>): void => {
 };
 
 const UNICODE_KEYS = 'ü u\u0308 u\u0308x 😀 😀😀 😀x \uffeex 日本/東京 日本';
+/** The longest name of a namespace. */
+const LONGEST = 'n'.repeat(63);
 const EXACT = rule('service_prefix ""', 'write') + rule('service "web"', 'deny');
 
 /** The cases, the simple ones first. */
@@ -140,6 +142,20 @@ export const WRITTEN: readonly Case[] = [
       'read write',
       'web db x *',
       'default team-a team-b x ~',
+    ),
+  },
+  {
+    name: 'namespaces in any letter case, and what names none',
+    holding: holding(
+      rule('service_prefix ""', 'deny') +
+        'namespace "team-a" { service_prefix "" { policy = "deny" } }\n' +
+        'namespace_prefix "" { service_prefix "" { policy = "write" } }\n',
+    ),
+    questions: questions(
+      'service',
+      'read write',
+      'web',
+      `team-a Team-A default Default team-b TEAM-B ~ -a a- a_b a.b a/b * ä ${LONGEST} ${LONGEST}n`,
     ),
   },
   {

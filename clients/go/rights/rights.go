@@ -169,9 +169,14 @@ func (r *Rights) Decide(resourceType, action, id, namespace string) Decision {
 	if r.Problem != "" {
 		return Decision{Reason: r.Problem}
 	}
-	if !utf8.ValidString(resourceType) || !utf8.ValidString(action) ||
-		!utf8.ValidString(id) || !utf8.ValidString(namespace) {
+	if !utf8.ValidString(resourceType) || !utf8.ValidString(action) || !utf8.ValidString(id) {
 		return Decision{Reason: Invalid}
+	}
+	if namespace != r.Namespace {
+		if !isNamespace(namespace) {
+			return Decision{Reason: Invalid}
+		}
+		namespace = strings.ToLower(namespace)
 	}
 	own, isApplication := strings.CutPrefix(resourceType, "app:")
 	if !isApplication {
@@ -184,6 +189,22 @@ func (r *Rights) Decide(resourceType, action, id, namespace string) Decision {
 	key := append(appendEscaped(buffer[:0], own), '/')
 	key = append(append(appendEscaped(key, action), '/'), id...)
 	return r.decide(r.application, r.action, key, namespace)
+}
+
+// namespaceMax is the most characters that the name of a namespace has.
+const namespaceMax = 63
+
+// isNamespace reports whether a text, in whatever letter case, is the name of a namespace by the
+// rule of the server.
+func isNamespace(text string) bool {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		isInner := c == '-' && i > 0 && i < len(text)-1
+		if lower := c | 0x20; !isInner && (lower < 'a' || lower > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return text != "" && len(text) <= namespaceMax
 }
 
 func appendEscaped(to []byte, part string) []byte {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
@@ -109,6 +110,30 @@ func TestDeniesByWhatItCannotRead(t *testing.T) {
 	all := rights.Parse(feedWith(t, keys(table{}, table{"write": []any{""}}), nil))
 	if got := all.Decide("key", "read", "\xff", "default"); got.Reason != rights.Invalid {
 		t.Errorf("no Unicode: got %+v", got)
+	}
+}
+
+func TestReadsNamespacesAsTheServerDoes(t *testing.T) {
+	set := func(match, name, level string) table {
+		named := table{"key": keys(table{}, table{level: []any{""}})}
+		return table{"Match": match, "Name": name, "Scalars": table{}, "Named": named}
+	}
+	sets := []any{set("exact", "default", "deny"), set("exact", "team-a", "deny"),
+		set("prefix", "", "write")}
+	layers := []any{table{"Layer": "own", "Sets": sets}}
+	made := rights.Parse(feedWith(t, keys(table{}, table{}), table{"Layers": layers}))
+	longest := strings.Repeat("n", 63)
+	for reason, names := range map[rights.Reason][]string{
+		rights.Allowed: {"b", "B", "0", "a--b", longest},
+		rights.Denied:  {"team-a", "Team-A", "TEAM-A", "default", "Default"},
+		rights.Invalid: {"", "-a", "a-", "a_b", "a.b", "a/b", " a", "a\n", "ä", longest + "n",
+			"\u212a", "*", "\xff"},
+	} {
+		for _, name := range names {
+			if got := made.Decide("key", "write", "k", name); got.Reason != reason {
+				t.Errorf("%q: got %+v, want %s", name, got, reason)
+			}
+		}
 	}
 }
 

@@ -63,6 +63,8 @@ const decided = (allow: boolean, rule: Rule): Decision => ({
 });
 const granted = (rule: Rule, action: string): Decision => decided(rule.grants.has(action), rule);
 const isText = (value: unknown): boolean => typeof value === 'string' && value.isWellFormed();
+/** The rule of the server. Its letters are ASCII alone, in either case. */
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 const escaped = (part: string): string =>
   part.includes('%') || part.includes('/')
     ? part.replaceAll('%', '%25').replaceAll('/', '%2F')
@@ -123,10 +125,12 @@ export class Rights {
   }
 
   /** As `can`, with the reason and the rule. */
-  decide(type: string, action: string, id: string, namespace = this.namespace): Decision {
+  decide(type: string, action: string, id: string, namespace?: string): Decision {
     if (this.problem !== undefined) return this.problem === 'version' ? OTHER_VERSION : INVALID;
-    if (!isText(type) || !isText(action) || !isText(id) || !isText(namespace)) return INVALID;
-    return this.#decide(type, action, id, namespace);
+    if (!isText(type) || !isText(action) || !isText(id)) return INVALID;
+    if (namespace === undefined) return this.#decide(type, action, id, this.namespace);
+    if (typeof namespace !== 'string' || !NAMESPACE.test(namespace)) return INVALID;
+    return this.#decide(type, action, id, namespace.toLowerCase());
   }
 
   /** Returns where a rule is written. Empty for a feed without sources. */
