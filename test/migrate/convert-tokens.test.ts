@@ -89,11 +89,41 @@ describe('the conversion of tokens', () => {
       Code: 'legacy_token',
       LeftOut: true,
       Original: Rules,
-      Mended: 'key_prefix "app/" { policy = "read" }\nservice_prefix "" { policy = "write" }',
+      Mended: mended('key_prefix "app/"', 'read') + mended('service_prefix ""', 'write'),
     });
     expect(JSON.stringify(result.findings)).to.not.contain(secret);
     expect(JSON.stringify(result.findings)).to.contain('old ci');
     expect(only(of(token({ Type: 'management' }))).Message).to.contain('global-management');
+  });
+
+  const mended = (head: string, level: string): string => `${head} {\n  policy = "${level}"\n}\n`;
+  const shownFor = (Rules: string) => only(of(token({ Rules })));
+
+  it('legacy_token: keeps the names of rules, in each form that the source reads', () => {
+    const service = mended('service_prefix "payment-service"', 'write');
+    expect(shownFor('service "payment-service" { policy = "write" }').Mended).to.equal(service);
+    const key = mended('key_prefix "key"', 'read');
+    expect(shownFor('{ "key": { "key": { "policy": "read" } } }').Mended).to.equal(key);
+    expect(shownFor('"key" \t"key" { policy = "read" } # key "b"').Mended).to.equal(key);
+  });
+
+  it('legacy_token: shows nothing that the old form did not know', () => {
+    const unknown = 'acl = "write"\nmesh = "write"\nkey_prefix "a" { policy = "write" }\n';
+    const { Mended } = shownFor(`${unknown}operator = "read"\nnode "a" { policy = "read" }`);
+    expect(Mended).to.equal(`operator = "read"\n${mended('node_prefix "a"', 'read')}`);
+  });
+
+  it('legacy_token: shows no policy for rules that cannot be read', () => {
+    for (const Rules of [
+      'key "a" { policy = "all" }',
+      'key "a" {',
+      'key "a" { policy = "write" sentinel { code = "x" } }',
+    ]) {
+      const finding = shownFor(Rules);
+      expect(finding).to.deep.include({ Code: 'legacy_token', Original: Rules, LeftOut: true });
+      expect(finding).to.not.have.key('Mended');
+      expect(finding.Message + finding.Do).to.not.match(/below|shown/);
+    }
   });
 
   it('expired: leaves out tokens that are over, or end within 10 s', () => {

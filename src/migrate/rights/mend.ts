@@ -24,6 +24,23 @@ export function mend(
 }
 
 /**
+ * Returns a text that grants here what the rules of a token of the old form grant: a name stood for
+ * all that begin with it, and prefixes, namespaces and younger resources were not known. Undefined
+ * if there is none: Sentinel code narrows its rule at an enterprise source.
+ */
+export function ofOldForm(text: string): string | undefined {
+  const reading = readRules(text, 'enterprise');
+  if (!reading.ok) return undefined;
+  const { acl: _acl, mesh: _mesh, peering: _peering, ...scalars } = reading.rules.scalars;
+  const named = reading.rules.named.flatMap((rule) =>
+    rule.prefix ? [] : [{ ...rule, prefix: true }],
+  );
+  const rules: Rules = { scalars, named, namespaces: [] };
+  const anew = writtenAnew(rules);
+  return says(anew, rules, 'default') ? anew : undefined;
+}
+
+/**
  * Whether this server takes a text and reads exactly these rules in it. Rules that grant the same
  * by themselves are not enough: they may merge otherwise with those of other policies.
  */

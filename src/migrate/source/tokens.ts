@@ -1,6 +1,7 @@
 /** Converts tokens: to imports, and the anonymous one to an object of a set. */
 import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
 import { isUuid } from '../../acl/names.js';
+import { ofOldForm } from '../rights/mend.js';
 import { GRANTS, grantsOf, hasGoodGrants } from './acl-objects.js';
 import { type Conversion, isHidden, isNothing, refOf, textOf } from './conversion.js';
 import type { MovedItem, Shown, TokenImport } from './types.js';
@@ -113,11 +114,12 @@ function legacy(conversion: Conversion, one: Shown, position: number): undefined
     const message = `the token${whose} is of the old form: ${does} does the same`;
     return conversion.leaveOut(ref, 'legacy_token', message);
   }
-  const message = `the token${whose} has rules of its own: the policy below does the same`;
-  const Mended = prefixed(rules);
+  const Mended = ofOldForm(rules);
+  const own = `the token${whose} has rules of its own`;
+  if (Mended === undefined) {
+    const Do = 'make a token with a policy that is written anew';
+    return conversion.leaveOut(ref, 'legacy_token', own, { Original: rules, Do });
+  }
+  const message = `${own}: the policy below does the same`;
   return conversion.leaveOut(ref, 'legacy_token', message, { Original: rules, Mended });
 }
-
-/** In the old form a name stood for all that begin with it. */
-const prefixed = (rules: string): string =>
-  rules.replace(/\b(agent|event|key|node|query|service|session)("?\s*[:{]?\s*")/g, '$1_prefix$2');
