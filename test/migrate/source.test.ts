@@ -130,6 +130,27 @@ describe('the reading of a source', () => {
     expect(source!.requests.filter((path) => path.startsWith('acl/policy/'))).to.deep.equal([]);
   });
 
+  it('takes the links of a token from the list, and the rest from before', async () => {
+    const recorded = recordedSource('community');
+    const AccessorID = '6c1b0a5e-8d5c-4f7e-9a34-52f1f5f6b001';
+    const links = { Policies: [{ ID: 'p', Name: 'p' }], Roles: [{ ID: 'r', Name: 'r' }] };
+    // The list shows neither the secret of this token nor its rules.
+    const token = { AccessorID, Rules: 'key "a" {}', ModifyIndex: 7, ...links };
+    source = await StandIn.start({ ...recorded, Tokens: [...recorded.Tokens, token] });
+    const one = ({ tokens }: SourceState) =>
+      tokens.find((each) => each['AccessorID'] === AccessorID);
+    const before = await read(source);
+    expect(one(before)).to.deep.include(token);
+    source.change(({ Tokens }) => {
+      Object.assign(Tokens.at(-1)!, { Policies: undefined, Roles: [{ ID: 'r' }] });
+    });
+    source.requests.length = 0;
+    const after = one(await read(source, { before }));
+    expect(after).to.deep.include({ Rules: token.Rules, Roles: [{ ID: 'r' }] });
+    expect(after).to.not.have.key('Policies');
+    expect(source.requests).to.not.include(`acl/token/${AccessorID}`);
+  });
+
   it('reads no policy whose text is known by its Hash', async () => {
     const recorded = recordedSource('community');
     const policies = recorded.Policies.map((one) => ({ ...one, Hash: policyHash(one as never) }));

@@ -254,7 +254,8 @@ class Reading {
     const path = this.#detailOf(list, one);
     if (path === undefined) return one;
     const known = this.#known.get(identityOf(list.type, one));
-    if (known !== undefined && known['ModifyIndex'] === one['ModifyIndex']) return known;
+    if (known !== undefined && known['ModifyIndex'] === one['ModifyIndex'])
+      return list.type === 'token' ? { ...withoutLinks(known), ...one } : known;
     const Rules = list.type === 'policy' ? this.#provenText(one) : undefined;
     if (Rules !== undefined) return { ...one, Rules };
     const [plain = '', isExpanded] = path.split('?');
@@ -303,6 +304,9 @@ class Reading {
 
 const keyOf = ({ path, ns }: List): string =>
   ns === undefined || ns === 'default' ? path : `${path}?ns=${ns}`;
+
+/** Returns what does not change without the index of a token: a link goes with what it names. */
+const withoutLinks = ({ Policies: _policies, Roles: _roles, ...rest }: Shown): Shown => rest;
 
 const identityOf = (type: ObjectType, one: Shown): string =>
   [type, one['Namespace'], one['AccessorID'] ?? one['ID'] ?? one['Name']].join('\u0000');
