@@ -32,6 +32,29 @@ describe('conclave migrate between clusters of ours', function () {
     return JSON.parse(out) as Report;
   };
 
+  /** Follows the other cluster. Returns what ends that, with the exit code. */
+  const follow = async (): Promise<() => Promise<number>> => {
+    const stop = new AbortController();
+    let said = '';
+    const given = {
+      env: surroundings(),
+      signal: stop.signal,
+      onErr: (text: string) => {
+        said += text;
+      },
+    };
+    const watch = ['--watch', '--yes', '--with-secrets', '--ask', 'none', '--poll', '200ms'];
+    const watching = moving.user.run(['migrate', '--from', other.urls[0]!, ...watch], given);
+    await until(
+      async () => said,
+      (all) => all.includes('written, index'),
+    );
+    return async () => {
+      stop.abort();
+      return (await watching).code;
+    };
+  };
+
   it('moves logins with who is behind them, and asks both sides the same questions', async () => {
     const key = await signer('EdDSA');
     await other.must('PUT /namespace', { Name: 'team' });
@@ -120,21 +143,7 @@ describe('conclave migrate between clusters of ours', function () {
     const key = await signer('EdDSA');
     const Config = { JWTValidationPubKeys: [key.pem], IdentityClaim: 'sub' };
     await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
-    const stop = new AbortController();
-    let said = '';
-    const given = {
-      env: surroundings(),
-      signal: stop.signal,
-      onErr: (text: string) => {
-        said += text;
-      },
-    };
-    const watch = ['--watch', '--yes', '--with-secrets', '--ask', 'none', '--poll', '200ms'];
-    const watching = moving.user.run(['migrate', '--from', other.urls[0]!, ...watch], given);
-    await until(
-      async () => said,
-      (all) => all.includes('written, index'),
-    );
+    const stopped = await follow();
     const block = { AuthMethod: 'jwt', DryRun: false, Subject: 'user-1', BlockFor: 'forever' };
     const { BlockID } = await other.must('POST /acl/tokens/revoke', block);
     const blocks = () => moving.cluster.must('GET /acl/identity-blocks');
@@ -147,7 +156,32 @@ describe('conclave migrate between clusters of ours', function () {
       () => moving.cluster.must('GET /operator/acl/configuration'),
       ({ LoginTokenTTL }) => LoginTokenTTL === '45m0s',
     );
-    stop.abort();
-    expect((await watching).code).to.be.oneOf([0, 3]);
+    expect(await stopped()).to.be.oneOf([0, 3]);
+  });
+
+  it('follows the deletion of a policy that the token of a login links', async () => {
+    const key = await signer('EdDSA');
+    const { ID } = await other.must('PUT /acl/policy', { Name: 'p', Rules: 'acl = "read"' });
+    const Config = { JWTValidationPubKeys: [key.pem] };
+    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'jwt', BindType: 'policy', BindName: 'p' };
+    await other.must('PUT /acl/binding-rule', rule);
+    const now = Math.floor(Date.now() / 1000);
+    const BearerToken = await key.sign({ iat: now - 10, exp: now + 600, sub: 'user-1' });
+    const login = await other.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    const stopped = await follow();
+    await other.must(`DELETE /acl/policy/${ID}`);
+    const path = `GET /acl/token/${login.AccessorID}?expanded=true`;
+    const { Identity } = await until(
+      () => moving.cluster.must(path),
+      ({ Policies = [] }) => Policies.length === 0,
+    );
+    expect(Identity.Subject).to.equal('user-1');
+    const { AccessorID } = await other.must('PUT /acl/token', {});
+    await until(
+      () => moving.cluster.ask(`GET /acl/token/${AccessorID}`),
+      ({ status }) => status === 200,
+    );
+    await stopped();
   });
 });

@@ -109,6 +109,78 @@ describe('conclave migrate --watch', function () {
     await stopped();
   });
 
+  /** Makes a change at the source, and waits until it is here. */
+  const another = async (): Promise<void> => {
+    const [first] = moving.source.recorded.Roles as [Json];
+    moving.source.change((_, index) => {
+      Object.assign(first, { Description: `changed at ${index}`, ModifyIndex: index });
+    });
+    await until(
+      () => role(first['ID']),
+      ({ body }) => body.Description === first['Description'],
+    );
+  };
+  const tokenHere = async (id: unknown): Promise<number> =>
+    (await moving.cluster.ask(`GET /acl/token/${id}`)).status;
+  const SERVICE = '7d24b28a-591d-460e-a166-6b4c9ff383fa';
+  const OF_LOGIN = 'e088a166-d17d-47dc-92c5-be714552ddb9';
+  const conflictOf = (id: string): string =>
+    `conflict: token/${id} is no longer followed: changed: it was`;
+
+  it('makes no token again that was deleted here, and says so', async () => {
+    await start();
+    for (const id of [SERVICE, OF_LOGIN]) {
+      await moving.cluster.must(`DELETE /acl/token/${id}`);
+      await another();
+      await hears(`${conflictOf(id)} deleted here by`);
+    }
+    await another();
+    for (const id of [SERVICE, OF_LOGIN]) expect(await tokenHere(id)).to.equal(403);
+    expect(said.split(conflictOf(SERVICE))).to.have.length(2);
+    await stopped();
+  });
+
+  it('makes a token again that was deleted here, with --force', async () => {
+    await start('--force');
+    await moving.cluster.must(`DELETE /acl/token/${SERVICE}`);
+    await another();
+    await until(
+      () => tokenHere(SERVICE),
+      (status) => status === 200,
+    );
+    expect(said).to.not.include('conflict: token/');
+    await stopped();
+  });
+
+  it('leaves a token that was changed here and goes at the source', async () => {
+    await start();
+    const { Tokens } = moving.source.recorded;
+    const at = (id: string): number => Tokens.findIndex(({ AccessorID }) => AccessorID === id);
+    await moving.cluster.must(`PATCH /acl/token/${SERVICE}`, { Description: 'mine' });
+    moving.source.change(() => Tokens.splice(at(SERVICE), 1));
+    await hears(`${conflictOf(SERVICE)} changed here by`);
+    await another();
+    expect(await tokenHere(SERVICE)).to.equal(200);
+    await stopped();
+  });
+
+  it('makes a token again that went at the source and came back', async () => {
+    await start();
+    const { Tokens } = moving.source.recorded;
+    const [token] = Tokens.filter(({ AccessorID }) => AccessorID === OF_LOGIN);
+    const is = (wanted: number): Promise<number> =>
+      until(
+        () => tokenHere(OF_LOGIN),
+        (status) => status === wanted,
+      );
+    moving.source.change(() => Tokens.splice(Tokens.indexOf(token!), 1));
+    await is(403);
+    moving.source.change(() => Tokens.push(token!));
+    await is(200);
+    expect(said).to.not.include('conflict: token/');
+    await stopped();
+  });
+
   it('ends with the state of the source, whatever is written there meanwhile', async () => {
     const random = new Random(7);
     const { recorded } = moving.source;

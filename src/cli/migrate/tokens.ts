@@ -37,61 +37,102 @@ export async function planTokens(
   const { api } = call;
   const here = await tokensHere(call);
   const imports = given.map((token) => endingAsHere(token, here.get(token.AccessorID)));
-  const query = { source: marks.owner.replace('migrate/', '') };
-  const plain = { query, isCurrent: true, isPlain: true };
-  const own = (await api.get('/v1/acl/tokens/import', plain)).json<Imports>().Tokens;
+  const own = await ownTokens(call, marks);
   const isOwn = new Set(own.map(({ AccessorID }) => AccessorID));
+  const there = accessorsOf(source);
+  const held = heldBy(marks);
+  for (const accessor of isOwn) if (here.has(accessor)) held.add(accessor);
+  for (const accessor of held) if (!there.has(accessor)) held.delete(accessor);
   const probe = await probed(call, marks, imports, here);
   const bad = new Map(probe.problems.map((one) => [one.Ref, one]));
   const created: TokenImport[] = [];
   const updated: TokenImport[] = [];
   const narrowed: TokenImport[] = [];
+  const deleted: string[] = [];
   const problems: Problem[] = [];
   let same = 0;
   for (const token of imports) {
     const { AccessorID } = token;
-    const ref = `token/${AccessorID}`;
     const before = here.get(AccessorID);
     const isEqual = before !== undefined && contentOf(token, before) === contentOf(before, before);
-    const problem = bad.get(ref);
+    const problem = bad.get(`token/${AccessorID}`);
     // A token of others with this secret, content and end is what is wanted.
     const isWanted = isEqual && before['ExpirationTime'] === token['ExpirationTime'];
     if (problem !== undefined && !(isWanted && problem.Code === 'owned')) {
       problems.push(problem);
       continue;
     }
-    if (before === undefined) {
-      created.push(token);
-      continue;
-    }
     if (isEqual && (isOwn.has(AccessorID) || problem !== undefined)) {
       same += 1;
       continue;
     }
-    const place = { ns: token.Namespace, reason: marks.reason };
-    const who =
-      isEqual || marks.force ? undefined : await changedBy(api, `token/${AccessorID}`, place);
-    if (who !== undefined && isOwn.has(AccessorID)) {
-      const Message = `it was changed here by ${who}: see --force`;
-      problems.push({ Ref: ref, Code: 'changed', Message });
-      continue;
+    const isKnown = before === undefined ? held.has(AccessorID) : isOwn.has(AccessorID);
+    const touched = isKnown ? await touchedHere(api, marks, token, before) : undefined;
+    if (touched !== undefined) problems.push(touched);
+    else if (before === undefined) created.push(token);
+    else {
+      updated.push(token);
+      const kept = keptOf(token, before);
+      if (kept !== undefined) narrowed.push(kept);
     }
-    updated.push(token);
-    const kept = keptOf(token, before);
-    if (kept !== undefined) narrowed.push(kept);
   }
-  const deleted = goneTokens(source, own);
+  for (const token of goneTokens(source, own)) {
+    const before = here.get(token.AccessorID);
+    const touched = isAsMade(before) ? undefined : await touchedHere(api, marks, token, before);
+    if (touched !== undefined) problems.push(touched);
+    else deleted.push(token.AccessorID);
+  }
   const { areSecretsCompared } = probe;
   return { same, created, updated, narrowed, deleted, problems, areSecretsCompared };
 }
 
+/** Returns the tokens that were imported from the source. */
+async function ownTokens({ api }: Call<object>, { owner }: Marks): Promise<Imports['Tokens']> {
+  const query = { source: owner.replace('migrate/', '') };
+  const plain = { query, isCurrent: true, isPlain: true };
+  return (await api.get('/v1/acl/tokens/import', plain)).json<Imports>().Tokens;
+}
+
+/** The tokens that each run has found or made here, of those that its source still has. */
+const HELD = new WeakMap<Marks, Set<string>>();
+
+function heldBy(marks: Marks): Set<string> {
+  const held = HELD.get(marks) ?? new Set();
+  HELD.set(marks, held);
+  return held;
+}
+
+const accessorsOf = ({ tokens }: SourceState): ReadonlySet<string> =>
+  new Set(tokens.map((one) => String(one['AccessorID']).toLowerCase()));
+
 /** Returns the tokens that the source has no longer, of what was read whole. */
-function goneTokens(source: SourceState, own: Imports['Tokens']): string[] {
-  const there = new Set(source.tokens.map((one) => String(one['AccessorID']).toLowerCase()));
-  return own.flatMap(({ AccessorID, Namespace }) => {
-    const isGone = !there.has(AccessorID) && wasRead(source, 'token', { ns: Namespace });
-    return isGone ? [AccessorID] : [];
-  });
+function goneTokens(source: SourceState, own: Imports['Tokens']): Imports['Tokens'] {
+  const there = accessorsOf(source);
+  return own.filter(
+    ({ AccessorID, Namespace }) =>
+      !there.has(AccessorID) && wasRead(source, 'token', { ns: Namespace }),
+  );
+}
+
+/** Whether nobody has changed a token since the migration made it, or it is over. */
+const isAsMade = (here: Shown | undefined): boolean =>
+  here === undefined || here['CreateIndex'] === here['ModifyIndex'];
+
+/** Returns what others did to a token of the migration, which is then left as it is. */
+async function touchedHere(
+  api: Call<object>['api'],
+  { reason, force }: Marks,
+  { AccessorID, Namespace: ns }: Pick<TokenImport, 'AccessorID' | 'Namespace'>,
+  here: Shown | undefined,
+): Promise<Problem | undefined> {
+  if (force) return undefined;
+  const isGone = here === undefined;
+  const known = await changedBy(api, `token/${AccessorID}`, { ns, reason });
+  // The history of one token does not tell how a login ended.
+  const who = known ?? (isGone ? 'somebody' : undefined);
+  if (who === undefined) return undefined;
+  const Message = `it was ${isGone ? 'deleted' : 'changed'} here by ${who}: see --force`;
+  return { Ref: `token/${AccessorID}`, Code: 'changed', Message };
 }
 
 /** A source takes the time that is left, and so an end that is some seconds off. */
@@ -201,11 +242,12 @@ export function batchesOf(tokens: readonly TokenImport[]): TokenImport[][] {
 /** Sends one import. */
 export async function importBatch(
   { api }: Call<object>,
-  { owner, reason: Reason, force }: Marks,
+  marks: Marks,
   body: { readonly Tokens?: readonly TokenImport[]; readonly Delete?: readonly string[] } & {
     readonly DryRun?: boolean;
   },
 ): Promise<Imported> {
+  const { owner, reason: Reason, force } = marks;
   const Source = owner.replace('migrate/', '');
   const all = { Source, Reason, ...(force && { TakeOver: true }), ...body };
   const isRead = body.DryRun === true;
@@ -214,7 +256,12 @@ export async function importBatch(
     isRead,
     isPlain: true,
   });
-  return answer.json<Imported>();
+  const imported = answer.json<Imported>();
+  if (isRead) return imported;
+  const isSkipped = new Set(imported.Skipped.map((one) => one.AccessorID));
+  for (const { AccessorID } of body.Tokens ?? [])
+    if (!isSkipped.has(AccessorID)) heldBy(marks).add(AccessorID);
+  return imported;
 }
 
 /** Returns accessors in lists of which one import takes each. */
