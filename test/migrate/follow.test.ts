@@ -140,6 +140,30 @@ describe('conclave migrate --watch', function () {
     await stopped();
   });
 
+  it('makes no policy again that was deleted here, and goes on without its links', async () => {
+    await start();
+    const { Policies, Tokens } = moving.source.recorded;
+    const policy = Policies.find(({ Name }) => Name === 'kv-json')!;
+    await moving.cluster.must(`DELETE /acl/policy/${policy['ID']}`);
+    await another();
+    await hears('conflict: policy/default/kv-json is no longer followed');
+    expect(said).to.include('it was deleted here by');
+    const AccessorID = '3a2d0000-1111-4222-8333-000000000001';
+    const SecretID = '4a2d0000-1111-4222-8333-000000000001';
+    const Links = [{ ID: policy['ID'], Name: 'kv-json' }];
+    moving.source.change((_, ModifyIndex) =>
+      Tokens.push({ AccessorID, SecretID, Policies: Links, Namespace: 'default', ModifyIndex }),
+    );
+    await until(
+      () => tokenHere(AccessorID),
+      (status) => status === 200,
+    );
+    const { status } = await moving.cluster.ask(`GET /acl/policy/${policy['ID']}`);
+    expect(status).to.equal(404);
+    expect(said.split('conflict: policy/default/kv-json')).to.have.length(2);
+    expect(await stopped()).to.be.oneOf([4, 5]);
+  });
+
   it('makes a token again that was deleted here, with --force', async () => {
     await start('--force');
     await moving.cluster.must(`DELETE /acl/token/${SERVICE}`);

@@ -29,6 +29,7 @@ export interface Marks {
 /** What a plan makes of objects. */
 export interface PlannedObjects {
   readonly sets: readonly ReadSet[];
+  readonly marks: Marks;
   /** The plan of the first of them, which is applied as it was made. */
   readonly first: Plan | undefined;
   /** The index of the state in which they were planned. */
@@ -54,6 +55,8 @@ export async function planObjects(
   const changes: PlannedChange[] = [];
   const refused: Refused[] = [];
   const problems: Problem[] = [];
+  const { keys, lost } = heldBy(marks);
+  for (const item of objects) lost.delete(refOfItem(item).toLowerCase());
   let first: Plan | undefined;
   let index = 0;
   for (const [at, chunk] of sets.entries()) {
@@ -69,10 +72,31 @@ export async function planObjects(
     for (const change of plan.Changes) {
       changes.push(change);
       problems.push(...takenBy(change, force));
+      if (change.Owner === Owner) keys.add(changeKey(change));
+      else if (!force && change.Action === 'create' && keys.has(changeKey(change))) {
+        const who = await changedBy(call.api, `${change.Type}/${change.ID ?? change.Name}`, {
+          ns: change.Namespace,
+          reason: Reason,
+        });
+        const Message = `it was deleted here by ${who}: see --force`;
+        if (who !== undefined) lost.set(change.Ref.toLowerCase(), { Ref: change.Ref, Message });
+      }
     }
   }
-  return { sets, first, index, changes, refused, problems };
+  return { sets, marks, first, index, changes, refused: [...refused, ...lost.values()], problems };
 }
+
+/** What each run has found or made here of its source, and what of that others have deleted. */
+const HELD = new WeakMap<Marks, { keys: Set<string>; lost: Map<string, Refused> }>();
+
+function heldBy(marks: Marks): { keys: Set<string>; lost: Map<string, Refused> } {
+  const held = HELD.get(marks) ?? { keys: new Set(), lost: new Map() };
+  HELD.set(marks, held);
+  return held;
+}
+
+const changeKey = ({ ID, Ref, Type }: Pick<PlannedChange, 'ID' | 'Ref' | 'Type'>): string =>
+  `${Type} ${ID ?? Ref.toLowerCase()}`;
 
 /** Returns why an object of another one cannot be taken, of what only a migration minds. */
 function takenBy(change: PlannedChange, force: boolean): Problem[] {
@@ -205,7 +229,7 @@ export function goneObjects(
 /** Applies a planned set in as many entries as it needs. Calls `onPart` after each. */
 export async function applyObjects(
   call: Call<object>,
-  { sets, first }: PlannedObjects,
+  { sets, first, marks }: PlannedObjects,
   onPart: (applied: Applied) => void,
 ): Promise<void> {
   for (const [at, set] of sets.entries()) {
@@ -216,6 +240,7 @@ export async function applyObjects(
     const parts = plan.Parts.length < 2 ? [whole] : partSets(set, plan);
     for (const { body } of parts) {
       const applied = (await sent(call, '/v1/apply', body)).json<Applied>();
+      for (const change of applied.Changes) heldBy(marks).keys.add(changeKey(change));
       onPart(applied);
     }
   }
