@@ -158,6 +158,25 @@ describe('sets and their history by the command line, on a node', () => {
     expect(owned).to.include('Plan: ');
   });
 
+  it('go back where they live: a namespace, and what is of the whole cluster', async () => {
+    const index = async (): Promise<number> =>
+      (await user.json<{ Index: number }>(['history', 'feed', '--limit', '1'])).Index;
+    await cluster.must('PUT /namespace', { Name: 'team-a', Description: 'first' });
+    const born = await index();
+    await cluster.must('PUT /config', { Kind: 'mesh', Meta: { state: 'first' } });
+    const then = await index();
+    await cluster.must('PUT /namespace', { Name: 'team-a', Description: 'second' });
+    await cluster.must('PUT /config', { Kind: 'mesh', Meta: { state: 'second' } });
+    const back = await done(`rollback namespace team-a --to ${then} --yes --delete`);
+    expect(back).to.include('~ Description  "second" → "first"').and.not.include('deleted');
+    const mesh = `rollback config mesh/mesh --namespace team-a --to ${then} --yes --delete`;
+    expect(await done(mesh)).to.include('updated config/default/mesh/mesh');
+    const young = await run(`rollback namespace team-a --to ${born - 1} --yes`);
+    expect(young.err).to.include('namespace "team-a" did not exist at index');
+    const made = `rollback policy namespace-management --namespace team-a --to ${then} --yes`;
+    expect((await run(`${made} --delete`)).err).to.include('existed at index');
+  });
+
   it('show who uses an object, and what held at an earlier moment', async () => {
     expect(await done('refs policy ops')).to.match(/If deleted +unlinked: 1 role\n/);
     const index = (await user.json<{ Index: number }>(['history', 'feed', '--limit', '1'])).Index;

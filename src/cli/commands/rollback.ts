@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import type { Versions } from '../../api/endpoints/history.js';
 import type { SetItem } from '../../api/endpoints/sets.js';
+import { KINDS } from '../../api/objects.js';
 import type { Call, Cli } from '../cli.js';
 import type { Answer } from '../client/http.js';
-import { asOf, momentText } from '../client/moment.js';
+import { asOf, type Moment, momentText } from '../client/moment.js';
 import { type Exported, keyOf, refOfItem, type WholeSet } from '../files/sets.js';
 import { CliError, misused } from '../print/error.js';
 import {
@@ -81,31 +82,47 @@ async function oneAt(
   object: HistoryObject,
   at: string,
 ): Promise<WholeSet> {
-  const { api, options } = call;
-  const { id, path, type } = object;
+  const { id, type } = object;
   if (type === 'token') return tokenAt(call, object, at);
-  const which = type === 'config' ? { kind: id.split('/')[0], types: 'config' } : { types: type };
-  const answer = await exportedAt(call, at, { ...which, partial: 'true' });
-  const { At, Objects } = answer.json<Exported>();
-  const found = Objects.find((item) => isMeant(item, object, api.namespace));
+  const which = type === 'config' ? { kind: kindIn(id), types: 'config' } : { types: type };
+  const query = { ns: homeOf(object), ...which, partial: 'true' };
+  const { At, Objects } = (await exportedAt(call, at, query)).json<Exported>();
+  const found = Objects.find((item) => isMeant(item, object));
   if (found !== undefined) return { Objects: [found], Delete: [], Assert: [] };
-  const { Name, Versions: known = [] } = (
-    await api.get(path, { query: { limit: VERSIONS_MAX } })
-  ).json<Versions>();
+  const absent = await absentAt(call, object, At!);
+  if (call.options.delete !== true)
+    throw new CliError(absent, { code: 'not_found', hint: 'use --delete to delete it' });
+  return { Objects: [], Delete: [doomedOf(object)], Assert: [] };
+}
+
+/**
+ * Returns that an object did not exist at a moment. Throws if the history does not prove it: what
+ * is not exported may be unknown, or as the server makes it.
+ */
+async function absentAt(
+  { api }: Call<object>,
+  { path, type }: HistoryObject,
+  at: Moment,
+): Promise<string> {
+  const read = async (query: Readonly<Record<string, string>>): Promise<Versions> =>
+    (await api.get(path, { query, isCurrent: true })).json<Versions>();
+  const { Name, Versions: known = [], More } = await read({ limit: VERSIONS_MAX });
+  // Refused if it is unknown, as from before a restore. The versions alone do not tell that.
+  await asOf(() => read({ from: String(at.Index) }));
   const what = `${type} "${Name}"`;
-  const when = At === undefined ? at : momentText(At);
+  const when = momentText(at);
+  const then = known.find(({ Index }) => Index <= at.Index);
   const oldest = known.at(-1);
-  if (oldest !== undefined && oldest.Operation !== 'create' && oldest.Index > (At?.Index ?? 0))
+  if (then !== undefined && then.Size !== 0)
+    throw new CliError(`${what} existed at ${when}, but cannot be restored from then`, {
+      hint: 'it was as the server makes it, or what it linked is no longer known',
+    });
+  if (then === undefined && (More === true || oldest?.Operation !== 'create'))
     throw new CliError(`what ${what} was at ${when} is no longer known`, {
       code: 'not_found',
-      hint: `the oldest moment that is known is ${momentText(oldest)}`,
+      ...(oldest && { hint: `the oldest moment that is known is ${momentText(oldest)}` }),
     });
-  if (options.delete !== true)
-    throw new CliError(`${what} did not exist at ${when}`, {
-      code: 'not_found',
-      hint: 'use --delete to delete it',
-    });
-  return { Objects: [], Delete: [doomedOf(object)], Assert: [] };
+  return `${what} did not exist at ${when}`;
 }
 
 /** The most versions that one answer has. */
@@ -135,10 +152,18 @@ const isById = (type: string): boolean => /^(?:policy|role|binding-rule)$/.test(
 const doomedOf = ({ id, type }: Pick<HistoryObject, 'id' | 'type'>) =>
   isById(type) ? { Type: type, ID: id } : { Type: type, Name: id };
 
-/** Whether an item of an export is an object. */
-function isMeant(item: SetItem, { id, type }: HistoryObject, namespace = 'default'): boolean {
+const kindIn = (id: string): string => id.slice(0, id.indexOf('/'));
+
+/** Returns the namespace whose export has an object; undefined for that of the request. */
+function homeOf({ id, type }: HistoryObject): string | undefined {
+  if (type === 'namespace') return id;
+  const isGlobal = KINDS.some(({ isClusterWide, kind }) => isClusterWide && kind === kindIn(id));
+  return type === 'config' && isGlobal ? 'default' : undefined;
+}
+
+/** Whether an item of an export of one namespace is an object. */
+function isMeant(item: SetItem, { id, type }: HistoryObject): boolean {
   if (isById(type)) return item.Object['ID'] === id;
-  const { Namespace = namespace } = item;
-  const meant = refOfItem(doomedOf({ id, type }), Namespace);
-  return Namespace === namespace && keyOf(refOfItem(item, Namespace)) === keyOf(meant);
+  const meant = refOfItem(doomedOf({ id, type }), item.Namespace);
+  return keyOf(refOfItem(item)) === keyOf(meant);
 }
