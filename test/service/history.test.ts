@@ -111,6 +111,23 @@ describe('the history', () => {
     expect((await client.must(`GET /history?author=${one.ID}`)).Changes).to.have.length(0);
   });
 
+  it('never ends a page of the feed inside an entry', async () => {
+    const named = (Name: string) => ({ Type: 'policy', Object: { Name, Rules: '' } });
+    const start = index();
+    await client.must('POST /apply', { Objects: ['a', 'b', 'c'].map(named) });
+    const first = index();
+    await client.must('POST /apply', { Objects: ['d', 'e'].map(named) });
+    const page = async (after: number, limit: number): Promise<unknown[]> => {
+      const query = `after=${after}&limit=${limit}&types=policy`;
+      const { Changes, More } = await client.must(`GET /history?${query}`);
+      return [...Changes.map(({ Name }: { Name: string }) => Name), More];
+    };
+    expect(await page(start, 2)).to.deep.equal(['a', 'b', 'c', true]);
+    expect(await page(start, 3)).to.deep.equal(['a', 'b', 'c', true]);
+    expect(await page(start, 4)).to.deep.equal(['a', 'b', 'c', 'd', 'e', false]);
+    expect(await page(first, 1)).to.deep.equal(['d', 'e', false]);
+  });
+
   it('names a binding rule by the handle that it had', async () => {
     const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
     await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });

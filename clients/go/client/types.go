@@ -4824,7 +4824,8 @@ type ListConfigEntriesQuery struct {
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or
 	// expires; "-" before it reverses the order.
 	Sort string `query:"sort"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.
@@ -4946,7 +4947,8 @@ type ListTokenUsageQuery struct {
 	UnusedFor string `query:"unused-for"`
 	// An auth method. Only objects that belong to it are listed.
 	Authmethod string `query:"authmethod"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 }
 
@@ -4960,7 +4962,8 @@ type ListImportedTokensQuery struct {
 // ReadAuditTailQuery has parameters of a query.
 type ReadAuditTailQuery struct {
 	ReadQuery
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Only versions before this index, or audit records before the one with this ID.
 	Before string `query:"before"`
@@ -5002,7 +5005,8 @@ type ReadChangesQuery struct {
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.
 	After string `query:"after"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// The types of objects, separated by commas.
 	Types string `query:"types"`
@@ -5030,7 +5034,8 @@ type StreamEventsQuery struct {
 // ReadHistoryQuery has parameters of a query.
 type ReadHistoryQuery struct {
 	ReadQuery
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Only versions before this index, or audit records before the one with this ID.
 	Before string `query:"before"`
@@ -5078,7 +5083,8 @@ type ListTokensQuery struct {
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or
 	// expires; "-" before it reverses the order.
 	Sort string `query:"sort"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.
@@ -5104,7 +5110,8 @@ type ListBindingRulesQuery struct {
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or
 	// expires; "-" before it reverses the order.
 	Sort string `query:"sort"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.
@@ -5121,7 +5128,8 @@ type ListAuthMethodsQuery struct {
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or
 	// expires; "-" before it reverses the order.
 	Sort string `query:"sort"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.
@@ -5140,7 +5148,8 @@ type ListRolesQuery struct {
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or
 	// expires; "-" before it reverses the order.
 	Sort string `query:"sort"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.
@@ -5157,7 +5166,8 @@ type ListPoliciesQuery struct {
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or
 	// expires; "-" before it reverses the order.
 	Sort string `query:"sort"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.
@@ -5174,7 +5184,8 @@ type ListNamespacesQuery struct {
 	// What a list is sorted by: name (of a token or rule: its description), created, modified or
 	// expires; "-" before it reverses the order.
 	Sort string `query:"sort"`
-	// The maximum number of items, from 1 to 1000.
+	// The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their
+	// last entry.
 	Limit string `query:"limit"`
 	// Lists what comes after this: the header Next of the page before, or the ID or name of its last
 	// item; for changes an index, the oldest first.

@@ -4619,7 +4619,7 @@ export interface ListConfigEntriesQuery extends BlockingQuery {
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */
   readonly sort?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
@@ -4725,7 +4725,7 @@ export interface ListTokenUsageQuery extends ReadQuery {
   readonly 'unused-for'?: string;
   /** An auth method. Only objects that belong to it are listed. */
   readonly authmethod?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
 }
 
@@ -4737,7 +4737,7 @@ export interface ListImportedTokensQuery extends ReadQuery {
 
 /** Parameters of a query. */
 export interface ReadAuditTailQuery extends ReadQuery {
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Only versions before this index, or audit records before the one with this ID. */
   readonly before?: string;
@@ -4773,7 +4773,7 @@ export interface WriteAutopilotConfigurationQuery extends CommonQuery {
 export interface ReadChangesQuery extends BlockingQuery {
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** The types of objects, separated by commas. */
   readonly types?: string;
@@ -4799,7 +4799,7 @@ export interface StreamEventsQuery extends ReadQuery {
 
 /** Parameters of a query. */
 export interface ReadHistoryQuery extends ReadQuery {
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Only versions before this index, or audit records before the one with this ID. */
   readonly before?: string;
@@ -4843,7 +4843,7 @@ export interface ListTokensQuery extends BlockingQuery {
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */
   readonly sort?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
@@ -4865,7 +4865,7 @@ export interface ListBindingRulesQuery extends BlockingQuery {
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */
   readonly sort?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
@@ -4879,7 +4879,7 @@ export interface ListAuthMethodsQuery extends BlockingQuery {
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */
   readonly sort?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
@@ -4895,7 +4895,7 @@ export interface ListRolesQuery extends BlockingQuery {
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */
   readonly sort?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
@@ -4909,7 +4909,7 @@ export interface ListPoliciesQuery extends BlockingQuery {
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */
   readonly sort?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;
@@ -4923,7 +4923,7 @@ export interface ListNamespacesQuery extends BlockingQuery {
   readonly search?: string;
   /** What a list is sorted by: name (of a token or rule: its description), created, modified or expires; "-" before it reverses the order. */
   readonly sort?: string;
-  /** The maximum number of items, from 1 to 1000. */
+  /** The maximum number of items, from 1 to 1000. Changes after an index go on to the end of their last entry. */
   readonly limit?: string;
   /** Lists what comes after this: the header Next of the page before, or the ID or name of its last item; for changes an index, the oldest first. */
   readonly after?: string;

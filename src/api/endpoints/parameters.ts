@@ -95,7 +95,12 @@ export const QUERY = {
     description: 'Only versions before this index, or audit records before the one with this ID.',
     schema: text,
   },
-  limit: { description: 'The maximum number of items, from 1 to 1000.', schema: index },
+  limit: {
+    description:
+      'The maximum number of items, from 1 to 1000. Changes after an index go on to the end of ' +
+      'their last entry.',
+    schema: index,
+  },
   sort: {
     description:
       'What a list is sorted by: name (of a token or rule: its description), created, modified ' +

@@ -14,6 +14,7 @@ import { mustBeKept, readDenial, shownAuthor, shownTime } from './places.js';
 export interface FeedQuery {
   /** Oldest first from this index on; absent: newest first. */
   readonly after?: number | undefined;
+  /** The most changes. With `after`, those of the last entry are all shown, beyond it too. */
   readonly limit: number;
   readonly types?: ReadonlySet<string> | undefined;
   readonly author?: string | undefined;
@@ -98,15 +99,18 @@ class Feed {
       after === undefined,
     );
     const changes: object[] = [];
+    let last = 0;
     let more = false;
     let read = 0;
     for (const line of lines) {
       read += 1;
       if (read % SLICE_LINES === 0) yield;
       if (!this.#isMeant(line) || !this.#mayRead(line)) continue;
-      more = changes.length === limit;
+      // The next page begins after an index: a page that ended inside an entry would lose the rest.
+      more = changes.length >= limit && (after === undefined || line.index > last);
       if (more) break;
       changes.push(this.#row(line));
+      last = line.index;
     }
     const Changes = JSON.stringify(changes);
     const [oldest] = rings
