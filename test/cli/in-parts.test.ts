@@ -166,6 +166,32 @@ describe('the chunks of a set', () => {
     expect(chunks[3]!.placeOf({ Pointer: '/Objects/0' })).to.match(/^a\.json:1:/);
   });
 
+  it('have the versions that the set expects, each of its own objects', async () => {
+    const Expected = {
+      'policy/default/Ops': 7,
+      'namespace/team': 0,
+      'role/team/of team': 8,
+      'config/default/service-router/old': 9,
+    };
+    const set = await setFrom({ ...SET, Expected });
+    const chunks = chunksOf(set, { items: 2, bytes });
+    expect(chunks.map(({ body }) => body.Expected)).to.deep.equal([
+      { 'policy/default/Ops': 7 },
+      { 'namespace/team': 0, 'role/team/of team': 8 },
+      undefined,
+      { 'config/default/service-router/old': 9 },
+      undefined,
+    ]);
+    const other = await setFrom({ ...SET, Expected: { 'role/default/other': 3 } });
+    expect(() => chunksOf(other)).to.throw('Expected names role/default/other');
+  });
+
+  it('have the digest of a plan only if they are one', async () => {
+    const set = await setFrom({ ...SET, Digest: 'sha256:1' });
+    expect(chunksOf(set).map(({ body }) => body.Digest)).to.deep.equal(['sha256:1']);
+    expect(() => chunksOf(set, { items: 2, bytes })).to.throw('Digest is of one plan');
+  });
+
   it('have whole types where they fit', async () => {
     const Objects = [1, 2, 3, 4, 5].map((at) => ({
       Type: at < 3 ? 'policy' : 'role',

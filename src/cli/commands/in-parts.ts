@@ -120,10 +120,25 @@ function rankOf(item: SetItem | SetDelete): number {
   return 8 + ((KIND_ORDER as readonly string[]).indexOf(kind) + 1) / (KIND_ORDER.length + 1);
 }
 
-/** Returns sets of whole types, each of which a plan takes. Deletes come last, in reverse order. */
+/** Returns what a set expects of the versions of some items; nothing if it expects nothing. */
+function expectedOf(
+  { Expected }: WholeSet,
+  items: readonly (SetItem | SetDelete)[],
+  namespace: string | undefined,
+): { readonly Expected?: Readonly<Record<string, number>> } {
+  const held = new Set(items.map((item) => keyOf(refOfItem(item, namespace))));
+  const own = Object.entries(Expected ?? {}).filter(([ref]) => held.has(keyOf(ref)));
+  return own.length === 0 ? {} : { Expected: Object.fromEntries(own) };
+}
+
+/**
+ * Returns sets of whole types, each of which a plan takes. Deletes come last, in reverse order.
+ * `namespace` is that of items that name none. Throws if no chunk can have what the set expects.
+ */
 export function chunksOf(
   set: ReadSet,
   max: { readonly items: number; readonly bytes: number } = { items: ITEMS_MAX, bytes: BYTES_MAX },
+  namespace?: string,
 ): readonly ReadSet[] {
   const { Objects, Delete, Assert } = set.body;
   const piece = (list: keyof Picked, item: SetItem | SetDelete, at: number) => {
@@ -152,14 +167,25 @@ export function chunksOf(
     }
   }
   close();
+  const { Digest, Expected } = set.body;
+  if (Digest !== undefined && chunks.length > 1)
+    misused(`Digest is of one plan, and this set needs ${chunks.length}`);
+  const { Expected: held = {} } = expectedOf(set.body, [...Objects, ...Delete], namespace);
+  const stray = Object.keys(Expected ?? {}).find((ref) => held[ref] === undefined);
+  if (stray !== undefined) misused(`Expected names ${stray}, which the set does not change`);
   return chunks.map((picked, number) => {
     const of = (list: keyof Picked): number[] =>
       picked.filter((one) => one.list === list).map(({ at }) => at);
     const isLast = number === chunks.length - 1;
+    const items = picked.map(({ at, list }) => set.body[list][at]!);
     return subset(
       set,
       { Objects: of('Objects'), Delete: of('Delete') },
-      { Assert: isLast ? Assert : [] },
+      {
+        ...expectedOf(set.body, items, namespace),
+        ...(Digest !== undefined && { Digest }),
+        Assert: isLast ? Assert : [],
+      },
     );
   });
 }
@@ -176,7 +202,9 @@ export async function applyInParts(call: Call<ApplyOptions>, set: ReadSet): Prom
   const { print } = call;
   const isOne =
     sizeOf(set.body) <= ITEMS_MAX && Buffer.byteLength(JSON.stringify(set.body)) <= PLAN_BYTES;
-  const chunks = isOne ? [set] : chunksOf(await withPruned(call, set));
+  const chunks = isOne
+    ? [set]
+    : chunksOf(await withPruned(call, set), undefined, call.api.namespace);
   if (chunks.length > 1)
     print.note(`This set is planned in ${chunks.length} chunks, one after the other`);
   if (print.isForPrograms) print.startSeries();
