@@ -23,9 +23,9 @@ describe('the login of the command line', () => {
   const renewalFile = (): string => `${tokenFile()}.renewal`;
   const Identity = { AuthMethod: 'staff', Namespace: 'default' };
   /** Returns the times of a token that is valid from and to these milliseconds from now. */
-  const times = (fromMs: number, toMs: number) => ({
-    CreateTime: new Date(Date.now() + fromMs).toISOString(),
-    ExpirationTime: new Date(Date.now() + toMs).toISOString(),
+  const times = (fromMs: number, toMs: number, nowMs = Date.now()) => ({
+    CreateTime: new Date(nowMs + fromMs).toISOString(),
+    ExpirationTime: new Date(nowMs + toMs).toISOString(),
   });
   /** Keeps a token of which little life is left. Returns what is kept beside it. */
   function keepOld() {
