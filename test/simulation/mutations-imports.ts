@@ -104,7 +104,7 @@ const moving: readonly (readonly [fault: Mutation, suites: string])[] = [
     one(
       'a migration that gives up ownership while rights differ',
       'cli/commands/migrate.js',
-      'if (Rights?.Equal === false)',
+      'if (Rights?.Equal !== true)',
       'if (false)',
     ),
     'migrate/command',
