@@ -10,7 +10,8 @@ import type { Workload, WriteOutcome } from './workload.js';
  * Writes and reads once through every member. Returns a function that tells whether all have
  * answered; one that was started again in the meantime is asked again. A server may refuse for a
  * while: when it has too much to do, when it knows of its removal but not yet that it was added
- * again, or when it learns only now that its state was wrong. A server that has just stood still
+ * again, or when it learns only now that its state was wrong. One that shuts down loses requests,
+ * and is asked again. A server that has just stood still
  * sends over connections that have broken meanwhile, so the outcome of a write may be unknown (see
  * mayBeUnknown). Every other refusal is a violation, unless an earlier request to remove the
  * server has taken effect in the meantime.
@@ -18,6 +19,8 @@ import type { Workload, WriteOutcome } from './workload.js';
 export function lastQuestions(cluster: SimCluster, workload: Workload): () => boolean {
   const { scheduler } = cluster;
   const failed = (server: SimServer, what: string, again: () => void): void => {
+    // an upgrade may still be under way: it is asked again once it has started
+    if (server.isStopping) return;
     if (server.fault === REMOVED || server.wasWrong(0)) scheduler.after(100, again);
     else if (cluster.members().includes(server)) throw new Violation('liveness', what);
   };
