@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { runChaos } from '../../cluster/chaos/run.js';
@@ -45,12 +46,22 @@ describe('real processes under faults', () => {
     const pids = ['n1', 'n2', 'n3'].map((name) => Number(readFileSync(join(dir, `${name}.pid`))));
     run.kill('SIGINT');
     expect((await ended)[0]).to.equal(130);
-    const left = pids.filter(isAlive);
-    for (const pid of left) process.kill(pid, 'SIGKILL');
-    expect(left, 'nodes that are left').to.deep.equal([]);
+    expect(await survivors(pids), 'nodes that are left').to.deep.equal([]);
     rmSync(dir, { recursive: true, force: true });
   });
 });
+
+/**
+ * Waits for processes that were killed and whose exit nobody reports here: the kernel ends each in
+ * its own time. Returns those that run on, which it kills again.
+ */
+async function survivors(pids: readonly number[]): Promise<number[]> {
+  const until = performance.now() + 30_000;
+  while (pids.some(isAlive) && performance.now() < until) await sleep(20);
+  const left = pids.filter(isAlive);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
+  return left;
+}
 
 /** Whether a process runs; one that has ended and that nobody has waited for does not. */
 function isAlive(pid: number): boolean {
