@@ -414,9 +414,11 @@ export class LevelState implements DurableState {
     });
   }
 
-  /** Runs something after all earlier writes. */
+  /** Runs something after all earlier writes. What is written after a failed one may be lost. */
   #queue(run: () => Promise<void>): Promise<void> {
-    const done = this.#chain.then(run);
+    const done = this.#chain.then(run).catch((error) => {
+      throw this.#fail(error);
+    });
     this.#chain = done.catch(() => {});
     return done;
   }
@@ -465,8 +467,6 @@ export class LevelState implements DurableState {
       const switching: Operation<string> = { type: 'put', key: POINTER, value };
       await this.#write([...more, switching, keyCount(place, since, keys)]);
       this.#since = since;
-    } catch (error) {
-      throw this.#fail(error);
     } finally {
       this.#switching = false;
     }

@@ -270,6 +270,15 @@ const starts: readonly Mutation[] = [
   ),
   unit(
     one(
+      'a chunk that cannot be stored and does not end the process',
+      'storage/state.js',
+      'const done = this.#chain.then(run).catch((error) => {',
+      'const done = this.#chain.then(run).catch((error) => { throw error;',
+    ),
+    'storage/state-install',
+  ),
+  unit(
+    one(
       'a part of another restore that is taken for one of this',
       'state/restore.js',
       'replaces: part === 0, records',

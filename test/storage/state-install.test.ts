@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { NEXT } from '../../src/state/keys.js';
 import type { Disk } from '../../src/storage/disk.js';
+import type { StorageError } from '../../src/storage/errors.js';
 import { openState } from '../../src/storage/state.js';
 import type { Installation, StateRecord } from '../../src/storage/types.js';
 import { fakeMachine } from '../support/fake-machine.js';
@@ -37,6 +38,31 @@ describe('an installation that begins while another is switched in', () => {
     expect(contents(state)).to.deep.equal([['who', 'snapshot']]);
     expect(await rewritten('third restore')).to.equal(true);
     expect(contents(state)).to.deep.equal([['who', 'third restore']]);
+  });
+});
+
+describe('an installation on a full disk', () => {
+  it('ends the process at the first chunk, because what follows would be lost', async () => {
+    const machine = fakeMachine(1);
+    const fatal: StorageError[] = [];
+    const onFatal = (error: StorageError) => void fatal.push(error);
+    const opened = () => openState('data/state', { onFatal, disk: machine.start() });
+    const state = await opened();
+    state.commit([['old', '1']]);
+    await state.flush();
+    machine.disk.isFull = true;
+    const chunk = state.install().add([['new', '2']]);
+    const error = await chunk.then(
+      () => undefined,
+      (why: Error) => why,
+    );
+    expect(error?.message).to.match(/ENOSPC/);
+    expect(fatal).to.deep.equal([error]);
+    machine.disk.isFull = false;
+    state.commit([['lost', '3']]);
+    expect(await state.flush().then(() => 'durable', String)).to.match(/ENOSPC/);
+    machine.disk.crash(false);
+    expect(contents(await opened())).to.deep.equal([['old', '1']]);
   });
 });
 

@@ -14,7 +14,7 @@ import type { Disk, StorageClock } from '../../src/storage/disk.js';
 import type { KeyIndex } from '../../src/storage/key-index.js';
 import { FakeFiles, isIn } from './fake-files.js';
 import type { WriteFault } from './fake-folder.js';
-import { Mount } from './fake-mount.js';
+import { Mount, noSpace } from './fake-mount.js';
 import { flipped, Platter, type Value } from './fake-platter.js';
 
 /** Timers of the world. */
@@ -86,6 +86,7 @@ export class FakeDisk {
     const mount = new Mount({
       clock,
       isLocked: () => this.isLocked,
+      isFull: () => this.isFull,
       platters: this.#platters,
       files: this.files,
       fault: (path, bytes) => this.fault(path, bytes),
@@ -183,7 +184,9 @@ export class FakeDisk {
   }
 
   #crash(platter: Platter, power: boolean): void {
-    const { journal, waiting } = platter;
+    const journal = platter.journal.filter(({ isLost }) => isLost !== true);
+    const waiting = platter.hasFailed ? [] : platter.waiting;
+    platter.hasFailed = false;
     const sure = power ? journal.filter((batch) => batch.isSynced) : journal;
     const open = power ? [...journal.filter((batch) => !batch.isSynced), ...waiting] : waiting;
     platter.keep([...sure, ...open.slice(0, this.#random.int(open.length + 1))]);
@@ -223,5 +226,3 @@ export class FakeDisk {
     else run();
   }
 }
-
-const noSpace = (): Error => new Error('ENOSPC: no space left on device');

@@ -18,10 +18,13 @@ import { type Batch, bytesOf, Platter, type Value } from './fake-platter.js';
 /** Records of a slice. */
 const SLICE_RECORDS = 1000;
 
+export const noSpace = (): Error => new Error('ENOSPC: no space left on device');
+
 /** What a mount needs of its disk. */
 export interface MountParts {
   readonly clock: StorageClock;
   readonly isLocked: () => boolean;
+  readonly isFull: () => boolean;
   readonly platters: Map<string, Platter>;
   readonly files: FakeFiles;
   readonly fault: FolderParts['fault'];
@@ -60,6 +63,11 @@ export class Mount implements Disk {
   reading(): void {
     this.alive();
     this.#parts.reading();
+  }
+
+  /** Throws if the disk is full. */
+  needRoom(): void {
+    if (this.#parts.isFull()) throw noSpace();
   }
 
   /** Runs `run` in a process that lives. */
@@ -166,9 +174,14 @@ class FakeDatabase<T extends Value> implements Database<T> {
           this.#platter.written(batch);
         };
         if (sync) await settled((done) => this.#mount.sync(toPlatter, done));
-        else toPlatter();
+        else {
+          this.#mount.needRoom();
+          toPlatter();
+        }
       });
-      this.#last = written.catch(() => {});
+      this.#last = written.catch(() => {
+        this.#platter.hasFailed = true;
+      });
       return written;
     });
   }

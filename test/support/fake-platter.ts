@@ -16,6 +16,8 @@ export interface Batch {
    * without syncing it.
    */
   isSynced: boolean;
+  /** Whether it follows a write that failed, in the same log of LevelDB: then no start reads it. */
+  isLost?: boolean;
 }
 
 /** A database on the platter. Its keys are the bytes of the real keys, as text. */
@@ -29,6 +31,8 @@ export class Platter {
   /** What a read shows: `base` and `journal`. */
   shown: KeyIndex<Value>;
   isOpen = false;
+  /** Whether a write has failed since the last `fold`. */
+  hasFailed = false;
 
   constructor(base: KeyIndex<Value> = newKeyIndex<Value>()) {
     this.base = base;
@@ -37,6 +41,7 @@ export class Platter {
 
   written(batch: Batch): void {
     this.waiting = this.waiting.filter((each) => each !== batch);
+    batch.isLost = this.hasFailed;
     this.journal.push(batch);
     apply(this.shown, batch);
     if (batch.isSynced && this.journal.length > JOURNAL_BATCHES) this.foldSynced();
@@ -46,6 +51,7 @@ export class Platter {
   fold(): void {
     this.base = this.shown.clone();
     this.journal = [];
+    this.hasFailed = false;
   }
 
   /** The same for those that are synced. Others may follow them. */
@@ -72,7 +78,8 @@ export class Platter {
   /** What a power cut leaves at least. */
   durable(): KeyIndex<Value> {
     const durable = this.base.clone();
-    for (const batch of this.journal) if (batch.isSynced) apply(durable, batch);
+    for (const batch of this.journal)
+      if (batch.isSynced && batch.isLost !== true) apply(durable, batch);
     return durable;
   }
 }
