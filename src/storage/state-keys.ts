@@ -86,6 +86,9 @@ class TableKeys {
   }
 }
 
+/** How many keys a state has, and with which checksums. */
+export type Counted = Pick<StateKeys, 'tally' | 'next'>;
+
 /** The table of the keys below NEXT. */
 const NEXT_TABLE = tableOf(NEXT);
 
@@ -168,6 +171,13 @@ export class StateKeys {
     keys.noteChange(key);
     this.tally.remove(keySum(key));
     this.#count(table, key, -1);
+  }
+
+  /** Counts these keys and others, which it does not have. */
+  countedWith(others: readonly string[]): Counted {
+    const tally = Object.assign(new Tally(), this.tally);
+    for (const key of others) tally.add(keySum(key));
+    return { tally, next: this.next };
   }
 
   /** Whether there are keys of a group. */

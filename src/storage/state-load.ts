@@ -6,7 +6,7 @@ import type { View } from '../state/types.js';
 import { type Database, type Disk, OPERATIONS_PER_TURN, type Operation } from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
 import { recordSum, Tally } from './key-index.js';
-import { StateKeys } from './state-keys.js';
+import { type Counted, StateKeys } from './state-keys.js';
 import type { StateTally } from './types.js';
 
 /** The database of a state. Keys and values are text. */
@@ -125,7 +125,7 @@ const endsTurn = ({ length }: readonly unknown[]): boolean =>
   length % OPERATIONS_PER_TURN === OPERATIONS_PER_TURN - 1;
 
 /** Returns the operation that writes the number of keys and their checksums. */
-export function keyCount(place: Place, since: number, keys: StateKeys): Operation<string> {
+export function keyCount(place: Place, since: number, keys: Counted): Operation<string> {
   const { generation, next } = place;
   const { count, sum } = keys.tally;
   const tally = next === undefined ? undefined : (keys.next?.tally ?? new Tally());

@@ -269,11 +269,7 @@ export class LevelState implements DurableState {
       place,
       write: async (operations) => void held.push(...operations),
       sync: () => this.flush(),
-      switchTo: (added) => {
-        const keys = this.#keys.next ?? added;
-        for (const key of added.keys('')) keys.add(key);
-        return this.#switchTo(place, keys, held);
-      },
+      switchTo: (added) => this.#switchTo(place, this.#keys.next ?? added, held, added),
       remove: () => {},
     });
   }
@@ -453,19 +449,22 @@ export class LevelState implements DurableState {
     );
   }
 
-  /** Puts another state in force, with `more` operations in the same batch. */
+  /** Puts another state in force. `more` puts the keys of `added`: no view shows them before. */
   async #switchTo(
     place: Place,
     keys: StateKeys,
     more: readonly Operation<string>[] = [],
+    added = keys,
   ): Promise<void> {
     this.#switching = true;
+    const others = [...added.keys('')].filter((key) => !keys.has(key));
     try {
       await this.#loop;
       const since = this.#batchNumber + 1;
       const value = sealed({ v: 1, generation: place.generation, since });
       const switching: Operation<string> = { type: 'put', key: POINTER, value };
-      await this.#write([...more, switching, keyCount(place, since, keys)]);
+      const count = keyCount(place, since, keys.countedWith(others));
+      await this.#write([...more, switching, count]);
       this.#since = since;
     } finally {
       this.#switching = false;
@@ -474,6 +473,7 @@ export class LevelState implements DurableState {
     this.#kept = [];
     this.remains = undefined;
     this.#place = place;
+    for (const key of others) keys.add(key);
     this.#keys = keys;
     this.#pending = new Layer();
     this.#pendingBytes = 0;

@@ -41,6 +41,39 @@ describe('an installation that begins while another is switched in', () => {
   });
 });
 
+describe('a view that is pinned while a restore is switched in', () => {
+  const folders = new Folders();
+  afterEach(() => folders.clean());
+
+  it('has a value for each of its keys, before and after the write', async () => {
+    const state = await folders.state(await folders.make());
+    state.commit([['old', '1']], { replaces: true, records: [['restored', '2']] });
+    const before = contents(state);
+    const { db } = state;
+    const write = db.write.bind(db);
+    const seen: unknown[] = [];
+    const look = (): void => {
+      const view = state.pin();
+      seen.push([...view.keys('')].map((key) => [key, view.get(key)]));
+      view.close();
+    };
+    db.write = async (operations, options) => {
+      const isSwitch = operations.some(({ key }) => key === '!state');
+      if (isSwitch) look();
+      await write(operations, options);
+      if (isSwitch) look();
+    };
+    const records: StateRecord[] = [['kept', '3']];
+    function* slices(): Generator<readonly StateRecord[], boolean> {
+      yield records;
+      return true;
+    }
+    expect(await new Promise((resolve) => state.rewrite(slices(), resolve, true))).to.equal(true);
+    expect(seen).to.deep.equal([before, before]);
+    expect(contents(state)).to.deep.equal([...records, ['restored', '2']]);
+  });
+});
+
 describe('an installation on a full disk', () => {
   it('ends the process at the first chunk, because what follows would be lost', async () => {
     const machine = fakeMachine(1);
