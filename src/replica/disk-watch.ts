@@ -12,7 +12,7 @@ export interface DiskWatchLimits {
 
 /** Whether the disks of the log and of the state make progress. */
 export class DiskWatch {
-  /** Applying is paused until the disk of the state has caught up. */
+  /** Nothing is applied until the disk of the state has caught up. */
   isStateBehind = false;
   readonly #limits: DiskWatchLimits;
   #logTicks = 0;

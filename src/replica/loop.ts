@@ -342,6 +342,7 @@ export class RaftLoop {
   }
 
   #tickDisks(): void {
+    this.#applier.tick();
     this.disks.tick(this.#writer.storing > 0 || this.#writer.isReplacing);
   }
 

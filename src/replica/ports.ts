@@ -96,6 +96,8 @@ export interface MachinePort {
   ): readonly (Result | undefined)[];
   /** Whether an entry is being applied that takes many turns. */
   readonly isReplacing: boolean;
+  /** Turns that such entries have taken: more of them while the disk of the state progresses. */
+  readonly replacingTurns: number;
   /** Calls `done` when everything applied so far is durable. */
   flush(done: (index: Index, term: Term) => void): void;
   /** The remembered result of a request that was applied (see Proposal). */

@@ -85,8 +85,9 @@ export class Machine {
   #draft: Overlay;
   /** Those below NEXT, which no command reads. */
   #next = NO_NEXT;
-  /** Whether an entry that replaces the whole state is being applied. Only the machine sets it. */
+  /** Whether an entry is replacing the state, and turns of such ones. The machine sets them. */
   isReplacing = false;
+  replacingTurns = 0;
 
   /**
    * Loads the state in `store`. Throws FatalError if a release with another record version or a
@@ -323,11 +324,8 @@ export class Machine {
   }
 
   #moveTo({ index, term }: Entry): void {
-    invariant(term >= this.#term, 'the term of an entry falls', {
-      index,
-      term,
-      before: this.#term,
-    });
+    const before = this.#term;
+    invariant(term >= before, 'the term of an entry falls', { index, term, before });
     this.#index = index;
     this.#term = term;
   }
@@ -349,8 +347,7 @@ export class Machine {
         this.#committed = this.#index;
         if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());
         this.#secretLeftAt = entry.index;
-        for (const listener of this.#resetListeners) listener();
-        for (const listener of this.#replacedListeners) listener();
+        for (const tell of [...this.#resetListeners, ...this.#replacedListeners]) tell();
         this.#reportChanged(work.state.changed);
         resume(work.result);
       } else if (refused === undefined) {
@@ -381,6 +378,7 @@ export class Machine {
     refuse: (why: Refusal) => void,
   ): Generator<readonly StateRecord[], boolean> {
     const counted = (records: readonly StateRecord[]): readonly StateRecord[] => {
+      this.replacingTurns += 1;
       for (const [key, value] of records) sums.change(key, undefined, value);
       return records;
     };

@@ -152,6 +152,7 @@ export class FakeMachine implements MachinePort {
   index = 0;
   term = 1;
   isReplacing = false;
+  replacingTurns = 0;
   readonly applied: Command[] = [];
   readonly results = new Map<string, Result>();
   /** Results that are remembered. Requests sent before the last forgotten one are refused. */

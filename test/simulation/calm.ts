@@ -9,6 +9,7 @@ import { Random } from '../../cluster/checker/random.js';
 import { SimCluster } from './cluster.js';
 import { type Fault, LEADER_FAULTS, type LeaderFault } from './fault-kinds.js';
 import { Violation } from './invariants.js';
+import { REWRITE_EVERY } from './machine.js';
 import { LONG, SHORT } from './machine-faults.js';
 import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
@@ -22,6 +23,9 @@ const AFTER_MS = 6_000;
 const LEADER_STREAM = 19;
 /** The random stream that draws the worlds in which connections break during a state transfer. */
 const FETCH_STREAM = 22;
+/** The random stream that draws when a disk hangs, and the writes until a state is replaced. */
+const HANG_STREAM = 31;
+const WRITES_MAX = 300;
 /** Time after the start of a leader's fault at which another server must accept writes. */
 const TAKEN_OVER_MS = 8_000;
 
@@ -133,7 +137,7 @@ async function failLeader(
     await cluster.advance(AFTER_MS);
     return;
   }
-  if (kind === 'hangLeader') leader.hangDisk();
+  if (kind === 'hangLeader') await hangLeader(cluster, leader, workload);
   else leader.fillDisk(true, Number.POSITIVE_INFINITY);
   await cluster.advance(TAKEN_OVER_MS);
   const other = random.pick(servers.filter((server) => server !== leader));
@@ -151,6 +155,25 @@ async function failLeader(
     );
   leader.heal();
   await cluster.advance(AFTER_MS);
+}
+
+/** Hangs the leader's disk: at once, or while an entry replaces the whole state. */
+async function hangLeader(
+  cluster: SimCluster,
+  leader: SimServer,
+  workload: Workload,
+): Promise<void> {
+  const atOnce = cluster.hasProduct || new Random(cluster.seed * 1000 + HANG_STREAM).chance(0.5);
+  const isReplacing = (): boolean => {
+    const { commit = 0, applied = 0 } = leader.look() ?? {};
+    return commit > applied && (applied + 1) % REWRITE_EVERY === 0;
+  };
+  for (let n = 0; n < WRITES_MAX && !atOnce && !isReplacing(); n++) {
+    const command = { type: 'put', v: 1, key: 'last', value: workload.newValue() } as const;
+    leader.write(command, TAKEN_OVER_MS, () => {});
+    for (let step = 0; step < 40 && !isReplacing(); step++) await cluster.advance(0.5);
+  }
+  leader.hangDisk();
 }
 
 /** The leader receives nothing, but everything that it sends arrives. */

@@ -65,6 +65,7 @@ export interface ClusterOptions {
 }
 
 export class SimCluster {
+  readonly seed: number;
   readonly random: Random;
   readonly scheduler: Scheduler;
   readonly invariants = new Invariants();
@@ -93,6 +94,7 @@ export class SimCluster {
 
   constructor(options: ClusterOptions, beside?: Pick<SimCluster, 'scheduler' | 'network'>) {
     this.scheduler = beside?.scheduler ?? new Scheduler();
+    this.seed = options.seed;
     this.random = new Random(options.seed);
     this.#trace = options.trace;
     this.#limits = limitsFor(this.random);

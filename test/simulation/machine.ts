@@ -46,7 +46,7 @@ export type OnEffect = (key: string, value: string, index: Index) => void;
  * Every so many entries a put writes the whole state anew, in several turns: as a restore does, to
  * the same effect.
  */
-const REWRITE_EVERY = 101;
+export const REWRITE_EVERY = 101;
 const SLICE_RECORDS = 2;
 
 interface RegisterHandlers {
@@ -184,6 +184,10 @@ export class SimMachine implements MachinePort {
 
   get isReplacing(): boolean {
     return this.machine.isReplacing;
+  }
+
+  get replacingTurns(): number {
+    return this.machine.replacingTurns;
   }
 
   apply(entries: readonly Entry[], resume: Resume): readonly (Result | undefined)[] {

@@ -266,6 +266,15 @@ const machines: readonly Mutation[] = [
     ),
     fault: 'hangLeader',
   },
+  {
+    ...one(
+      'a leader whose disk hangs while an entry replaces the state keeps its office',
+      'replica/state/applier.js',
+      'machine.replacingTurns !== this.#turns',
+      'true',
+    ),
+    fault: 'hangLeader',
+  },
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
     'replica/members/handover.js',

@@ -43,6 +43,8 @@ export class Applier {
   #isResting = false;
   /** An entry is being applied that takes many turns. */
   #isApplyingLong = false;
+  /** See MachinePort.replacingTurns. */
+  #turns = 0;
   #stopped = false;
 
   constructor(parts: ApplierParts) {
@@ -63,6 +65,15 @@ export class Applier {
   /** Applies again from the next turn on. */
   resume(): void {
     this.#isPaused = false;
+  }
+
+  /** While an entry takes many turns, it is the disk of the state that they wait for. */
+  tick(): void {
+    const { disks, machine } = this.#parts;
+    if (!this.#isApplyingLong || this.#isPaused) return;
+    if (machine.replacingTurns !== this.#turns) disks.stateProgressed();
+    this.#turns = machine.replacingTurns;
+    disks.isStateBehind = true;
   }
 
   /** Stops for good: what is still being applied is not reported. */
@@ -99,6 +110,7 @@ export class Applier {
 
   #appliedLong(entry: Entry, result: Result | undefined): void {
     this.#isApplyingLong = false;
+    this.#parts.disks.stateProgressed();
     if (this.#stopped) return;
     if (result === undefined) this.#rest();
     else this.#parts.applied([entry], [result]);
