@@ -105,6 +105,35 @@ describe('gaps in the event stream', function () {
     expect(await framesTo(await open(`?index=${on}`), kept)).to.deep.equal([kept]);
   });
 
+  it('are told of it while older lines are still there, as is who reads the feed', async () => {
+    const older = await policy('older');
+    for (let n = 0; n < 300; n++) await policy(`older-${n}`);
+    await configure({ Bytes: 0, LoginBytes: 0 });
+    await policy('missed');
+    const on = await configure({});
+    const read = () => client.must(`GET /history?after=${older}`);
+    expect(await read()).to.deep.include({ Index: on, Changes: [] });
+    const kept = await policy('kept');
+    const seen = await framesTo(await open(`?index=${older}`), kept);
+    expect(seen).to.deep.equal([gap(older, on, 'forgotten'), kept]);
+    for (const { Index, Oldest, Changes } of [await read(), await client.must('GET /history')]) {
+      expect([Index, Oldest]).to.deep.equal([kept, kept]);
+      expect(Changes.map(({ Name }: { Name: string }) => Name)).to.deep.equal(['kept']);
+    }
+  });
+
+  it('are told of logins that were not kept for a while, and of nothing else', async () => {
+    const before = await policy('before');
+    await configure({ LoginBytes: 0 });
+    const between = await policy('between');
+    const on = await configure({});
+    const kept = await policy('kept');
+    const logins = await framesTo(await open(`?index=${before}&logins=true`), kept);
+    expect(logins).to.deep.equal([gap(before, on, 'forgotten'), kept]);
+    const others = await framesTo(await open(`?index=${before}`), kept);
+    expect(others).to.deep.equal([between, kept]);
+  });
+
   it('are told of what was written while it kept nothing for a moment', async () => {
     const reader = await open();
     const from = index();

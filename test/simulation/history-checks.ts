@@ -6,7 +6,7 @@ import { hiddenText, isComputed, isOfLogin } from '../../src/state/history/conte
 import { linesAt, oldestLine } from '../../src/state/history/lines.js';
 import { NotKnown, objectAt } from '../../src/state/history/past.js';
 import { objectKeyOf, type Place, placeOf, placeOfLine } from '../../src/state/history/records.js';
-import { floorsOf } from '../../src/state/history/settings.js';
+import { floorsOf, historyBounds } from '../../src/state/history/settings.js';
 import { restoredAt } from '../../src/state/restore.js';
 import type { View } from '../../src/state/types.js';
 import { Violation } from './invariants.js';
@@ -62,11 +62,19 @@ function textAt(view: View, place: Place, index: Index): string | undefined | nu
   }
 }
 
-/** Each change has a line with its author, and what was refused has none. */
+/**
+ * Each change has a line with its author, and what was refused has none. While lines are kept, all
+ * that follow the oldest one are there.
+ */
 function checkLines(view: View, replay: Replay, wrong: Wrong): void {
   const oldest = Math.max(oldestLine(view, 'change')?.index ?? Infinity, restoredAt(view));
   for (const [index, entry] of replay.entries) {
-    if (index <= oldest || !entry.isKept) continue;
+    if (index <= oldest) continue;
+    if (!entry.isKept) {
+      const isMissing = historyBounds(view).Bytes > 0 && entry.changes.size > 0;
+      if (isMissing) wrong(`entry ${index} has no line, and the oldest is of ${oldest}`);
+      continue;
+    }
     const lines = linesAt(view, index, ['change']);
     if (!entry.result.ok && lines.length > 0) wrong(`the refused entry ${index} has lines`);
     checkEntry(entry, lines, wrong);

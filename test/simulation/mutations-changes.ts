@@ -106,6 +106,15 @@ const examined: readonly Mutation[] = [
   ),
   unit(
     one(
+      'a history that does not tell that it kept nothing for a while',
+      'state/history/settings.js',
+      'floorsOf(view)?.Resumed?.[ring] ?? 0',
+      '0',
+    ),
+    'service/event-gaps',
+  ),
+  unit(
+    one(
       'a version that is remembered although it never had a line',
       'state/history/history.js',
       "if (hasLines('change', bounds))",

@@ -2,7 +2,7 @@
 import { linesAfter, merged, oldestLine } from '../../state/history/lines.js';
 import type { RecentLines } from '../../state/history/recent.js';
 import { type Line, RINGS, type Ring, type RingLine } from '../../state/history/records.js';
-import { type Floors, floorsOf, historyBounds } from '../../state/history/settings.js';
+import { type Floors, floorsOf, historyBounds, resumedAt } from '../../state/history/settings.js';
 import type { View } from '../../state/types.js';
 import type { Authorizers } from '../rights/authorizers.js';
 import { ObjectChange } from './changes.js';
@@ -98,9 +98,7 @@ export function forgottenTo(view: View, after: number, logins: boolean): number 
   const { Index = 0, Logins = 0, Dropped = 0 } = floors;
   const lost = (ring: Ring, floor: number): number => {
     const oldest = oldestLine(view, ring)?.index ?? Number.POSITIVE_INFINITY;
-    return Math.min(Math.max(floor, Dropped), oldest - 1);
+    return Math.max(Math.min(Math.max(floor, Dropped), oldest - 1), resumedAt(view, ring));
   };
-  // If there is no older line, nothing may have been kept until the bounds were set.
-  const changes = lost('change', Math.max(Index, historyBounds(view).ModifyIndex));
-  return Math.max(after, changes, logins ? lost('login-change', Logins) : 0);
+  return Math.max(after, lost('change', Index), logins ? lost('login-change', Logins) : 0);
 }

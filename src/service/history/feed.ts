@@ -3,7 +3,7 @@ import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { linesAfter, linesUpTo, merged, oldestLine } from '../../state/history/lines.js';
 import { type Line, RINGS, type Ring, refOfLine } from '../../state/history/records.js';
-import { FLOOR_FACT, floorsOf } from '../../state/history/settings.js';
+import { FLOOR_FACT, floorsOf, resumedAt } from '../../state/history/settings.js';
 import type { PinnedView, View } from '../../state/types.js';
 import { isHidden } from '../common/reading.js';
 import type { ReadOutcome, StateRead } from '../common/types.js';
@@ -62,14 +62,14 @@ export async function readFeed(
   return { ...outcome, value: text, filtered };
 }
 
-/** Returns the index of the newest line; 1 if there is none. */
+/** Returns the index of the newest line, or that after which one would be kept. */
 function newestIndex(view: View, rings: readonly Ring[]): number {
   for (const line of merged(
     rings.map((ring) => linesUpTo(view, ring, Number.MAX_SAFE_INTEGER)),
     true,
   ))
     return line.index;
-  return floorsOf(view)?.Index ?? 1;
+  return Math.max(floorsOf(view)?.Index ?? 1, ...rings.map((ring) => resumedAt(view, ring)));
 }
 
 class Feed {

@@ -56,6 +56,7 @@ import {
   floorsOf,
   HISTORY_FACT,
   type HistoryBounds,
+  hasLines,
   historyBounds,
 } from './settings.js';
 import { trimBytes } from './trim.js';
@@ -358,10 +359,6 @@ class Entry {
     return draft.mayHave?.(VERSION) === false ? NO_TRACE : traceOf(draft.get(traceKey(place)));
   }
 }
-
-/** Whether a ring gets lines. */
-const hasLines = (ring: Ring, { Bytes, LoginBytes }: HistoryBounds): boolean =>
-  Bytes > 0 && (ring === 'change' || LoginBytes > 0);
 
 const methodId = (ns: string, name: string): string => `${ns}/${name.toLowerCase()}`;
 

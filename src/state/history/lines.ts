@@ -12,6 +12,7 @@ import {
   RINGS,
   type Ring,
 } from './records.js';
+import { resumedAt } from './settings.js';
 
 /** Indexes by which the search for an earlier chunk begins. */
 const STEP = 64;
@@ -33,12 +34,13 @@ function chunkBefore(view: View, ring: Ring, bound: string, index: number): stri
 export const lastChunk = (view: View, ring: Ring, index: number): string | undefined =>
   chunkBefore(view, ring, chunkKey(ring, index + 1), index);
 
-/** Yields the lines of a ring after an index, oldest first. */
+/** Yields the lines of a ring after an index, oldest first: none from before a time without. */
 export function* linesAfter(view: View, ring: Ring, index: number): Iterable<Line> {
-  for (const text of chunksAfter(view, ring, index)) {
+  const from = Math.max(index, resumedAt(view, ring));
+  for (const text of chunksAfter(view, ring, from)) {
     for (const written of chunkOf(text).lines) {
       const line = lineOf(written);
-      if (line.index > index) yield line;
+      if (line.index > from) yield line;
     }
   }
 }
@@ -50,12 +52,14 @@ export function* chunksAfter(view: View, ring: Ring, index: number): Iterable<st
   for (const key of view.keys(keyOf(ring, ''), first ?? '')) yield view.get(key)!;
 }
 
-/** Yields the lines of a ring up to an index, newest first. */
+/** Yields the lines of a ring up to an index, newest first: none from before a time without. */
 export function* linesUpTo(view: View, ring: Ring, index: number): Iterable<Line> {
+  const from = resumedAt(view, ring);
   let key = lastChunk(view, ring, index);
   while (key !== undefined) {
     for (const written of [...chunkOf(view.get(key)!).lines].reverse()) {
       const line = lineOf(written);
+      if (line.index <= from) return;
       if (line.index <= index) yield line;
     }
     key = chunkBefore(view, ring, key, chunkIndex(key));

@@ -7,6 +7,7 @@ import { keys } from '../keys.js';
 import { levelOf } from '../levels.js';
 import { refused, stored } from '../lists.js';
 import type { Command, Handler, View } from '../types.js';
+import { RINGS, type Ring } from './records.js';
 
 /** The level from whose index on the history is kept. */
 export const HISTORY_LEVEL = 3;
@@ -50,6 +51,12 @@ export const HISTORY_DEFAULTS: HistoryBounds = {
   MaxAge: '8784h',
 };
 
+/** Whether a ring gets lines. */
+export const hasLines = (
+  ring: Ring,
+  { Bytes, LoginBytes }: Pick<HistoryBounds, 'Bytes' | 'LoginBytes'>,
+): boolean => Bytes > 0 && (ring === 'change' || LoginBytes > 0);
+
 /** Replaces the bounds. */
 export interface HistoryConfigure extends Command {
   readonly type: 'history.configure';
@@ -78,10 +85,15 @@ export interface Floors {
   readonly Excess?: number;
   /** While versions are compared with the bound on their number: the key of the last chunk. */
   readonly Sweep?: string;
+  /** The index from which on a ring has lines again, after it got none for a while. */
+  readonly Resumed?: { readonly [R in Ring]?: number };
 }
 
 /** Returns what has been forgotten; undefined below the level of the history. */
 export const floorsOf = (view: View): Floors | undefined => stored(view, FLOOR_FACT);
+
+/** Returns the index after which no line of a ring is missing, if it ever got none; or 0. */
+export const resumedAt = (view: View, ring: Ring): number => floorsOf(view)?.Resumed?.[ring] ?? 0;
 
 /** Returns what has been forgotten of a history that begins at an index. */
 export const floorsFrom = (index: number, sizes = { Bytes: 0, LoginBytes: 0 }): Floors => ({
@@ -111,7 +123,8 @@ export const configureHistory: Handler<HistoryConfigure> = (
   { draft, index },
   { bounds, ifMatch },
 ) => {
-  const { ModifyIndex, VersionsPerObject, Bytes } = historyBounds(draft);
+  const before = historyBounds(draft);
+  const { ModifyIndex, VersionsPerObject, Bytes } = before;
   if (ifMatch?.includes(ModifyIndex) === false) {
     const why = `Precondition failed: the history configuration has ModifyIndex ${ModifyIndex}`;
     return refused(refusal('precondition_failed', why));
@@ -120,8 +133,16 @@ export const configureHistory: Handler<HistoryConfigure> = (
   draft.put(HISTORY_FACT, text);
   const floors = floorsOf(draft);
   const isLess = bounds.VersionsPerObject < VersionsPerObject || (bounds.Bytes === 0 && Bytes > 0);
-  if (floors !== undefined && isLess)
-    draft.put(FLOOR_FACT, JSON.stringify({ ...floors, Sweep: '' }));
+  const resumed = RINGS.filter((ring) => hasLines(ring, bounds) && !hasLines(ring, before));
+  if (floors !== undefined && (isLess || resumed.length > 0)) {
+    const at = Object.fromEntries(resumed.map((ring) => [ring, index]));
+    const changed: Floors = {
+      ...floors,
+      ...(isLess && { Sweep: '' }),
+      ...(resumed.length > 0 && { Resumed: { ...floors.Resumed, ...at } }),
+    };
+    draft.put(FLOOR_FACT, JSON.stringify(changed));
+  }
   return { ok: true, value: text };
 };
 
