@@ -288,6 +288,23 @@ describe('POST /v1/undo', () => {
     expect((await undo(0)).status).to.equal(400);
   });
 
+  it('names what has changed while it was on its way to the leader', async () => {
+    const { ID } = await client.must('PUT /acl/policy', { Name: 'ops', Rules: '' });
+    await client.must(`PUT /acl/policy/${ID}`, { Name: 'ops', Rules: 'acl = "read"' });
+    const changed = index();
+    const { node } = client.solo;
+    const { write } = node;
+    node.write = async (request) => {
+      node.write = write;
+      await client.must(`PUT /acl/policy/${ID}`, { Name: 'ops', Rules: 'acl = "write"' });
+      return write(request);
+    };
+    const { status, body } = await undo(changed);
+    expect([status, body.code]).to.deep.equal([412, 'precondition_failed']);
+    const Conflicts = [{ Ref: 'policy/default/ops', Expected: changed, Actual: changed + 1 }];
+    expect(body.Conflicts).to.deep.equal(Conflicts);
+  });
+
   it('is refused with 412 for what has changed since it was planned', async () => {
     const Ref = 'policy/default/ops';
     const { ID } = await client.must('PUT /acl/policy', { Name: 'ops', Rules: '' });

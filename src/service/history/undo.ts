@@ -65,22 +65,31 @@ export async function undoEntry(
     datacenter: parts.datacenter,
   };
   mustWrite(view, authorizer, command);
-  const { changes, conflicts, problem } = undoPlan(view, command);
-  if (problem !== undefined && !DryRun) {
-    const members = conflicts.length > 0 && { members: { Conflicts: conflicts } };
-    throw new ApiError({ ...problem, ...members });
-  }
+  const plan = undoPlan(view, command);
+  const { changes } = plan;
+  if (!DryRun) mustBePossible(plan);
   mustBeExpected(view, body);
   if (DryRun) {
     const owner = ownerOf(service, requester.caller);
     return parts.longWork.runSoon(owner, 'explain', planSteps(parts, authorizer, command));
   }
   if (changes.length === 0) return JSON.stringify({ Index: stateIndex(view), Changes: [] });
-  const { Index } = JSON.parse(await service.write(writer, command)) as {
-    Index: number;
-  };
+  const written = service.write(writer, command).catch((error) => {
+    // Somebody was faster: the objects are judged by what they are now.
+    if (error instanceof ApiError && error.refusal.code === 'precondition_failed')
+      mustBePossible(undoPlan(view, command));
+    throw error;
+  });
+  const { Index } = JSON.parse(await written) as { Index: number };
   const answer: Answer = { Index, Changes: ordered(changes).map((one) => shownChange(one, Index)) };
   return JSON.stringify(answer);
+}
+
+/** Throws ApiError unless what is planned can be done. */
+function mustBePossible({ conflicts, problem }: UndoPlan): void {
+  if (problem === undefined) return;
+  const members = conflicts.length > 0 && { members: { Conflicts: conflicts } };
+  throw new ApiError({ ...problem, ...members });
 }
 
 /** Throws ApiError 403 unless the caller may write each object. */
