@@ -42,6 +42,8 @@ describe('http: the application', () => {
     for (const path of ['/v1/thin%67/x', '/v1/thing/n%61me/x', '/v1/pair/a%2Fc/of/b'])
       expect(await answer(path), path).to.equal(404);
     expect(await answer('/v1/pair/a/%6ff/b')).to.equal(404);
+    // a parser of URLs takes this for a host, once a "#" makes it look
+    expect(await answer('//u@h/v1/thing/x?#')).to.equal(404);
   });
 
   it('does not report the errors of connections', async () => {

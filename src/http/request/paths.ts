@@ -22,7 +22,7 @@ const NOT_THE_API =
 const WELCOME = 'Conclave: access control and central configuration; the API is under /v1/\n';
 
 /** URLs whose path is routed as it was sent: nothing to decode, and no parser rewrites it. */
-const PLAIN = /^\/[\w\-.~!$&()*+,;=:@/]*(?:\?|$)/;
+const PLAIN = /^\/(?!\/)[\w\-.~!$&()*+,;=:@/]*(?:\?|$)/;
 
 /**
  * Decodes the path. Routes it in its canonical spelling, with the query as it was sent; the whole
