@@ -46,6 +46,11 @@ describe('http: the application', () => {
     expect(await answer('//u@h/v1/thing/x?#')).to.equal(404);
   });
 
+  it('takes a name that is spelled like a parameter', async () => {
+    expect(await answer('/v1/thing/:name')).to.equal(':name');
+    expect(await answer('/v1/pair/:name/of/:other')).to.equal(':name');
+  });
+
   it('does not report the errors of connections', async () => {
     const client = connect(front.listener.port, '127.0.0.1');
     await once(client, 'connect');

@@ -47,7 +47,7 @@ export function routing(front: Front): Middleware {
     const answer = answering(front, route);
     router.all(patternOf(route.path), answer);
     const isFirst = routes.find(({ path }) => patternOf(path).test(route.path)) === route;
-    if (isFirst && route.adds !== true) fixed.set(route.path, answer);
+    if (isFirst) fixed.set(route.path, answer);
   }
   const parts = new Map<string, Middleware>();
   // a router itself adds to the context what its type says that it needs
