@@ -10,6 +10,7 @@ describe('http: the application', () => {
   const name = (request: ApiRequest): void => request.answerValue(request.param('name'));
   const routes: Route[] = [
     { path: '/v1/thing/name/:name', GET: name },
+    { path: '/v1/thing/check', adds: true, POST: (request) => request.answerValue('checked') },
     { path: '/v1/thing/:name', GET: name },
     { path: '/v1/pair/:name/of/:other', GET: name },
     { path: '/v1/held', GET: (request) => new Promise(() => onHeld(request)) },
@@ -49,6 +50,17 @@ describe('http: the application', () => {
   it('takes a name that is spelled like a parameter', async () => {
     expect(await answer('/v1/thing/:name')).to.equal(':name');
     expect(await answer('/v1/pair/:name/of/:other')).to.equal(':name');
+  });
+
+  it('lists the methods that a route adds to a path', async () => {
+    const path = '/v1/thing/check';
+    const allow = 'OPTIONS,GET,HEAD,POST';
+    const options = await front.ask(path, { method: 'OPTIONS' });
+    expect([options.status, options.headers.allow]).to.deep.equal([200, allow]);
+    const { status, headers, text } = await front.ask(path, { method: 'PUT' });
+    expect([status, headers.allow]).to.deep.equal([405, allow]);
+    expect(text).to.include('this path takes GET, HEAD, POST');
+    expect((await front.ask(path, { method: 'POST' })).text).to.equal('"checked"\n');
   });
 
   it('does not report the errors of connections', async () => {

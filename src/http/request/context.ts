@@ -7,6 +7,8 @@ import type { HttpRequest } from './request.js';
 export interface State {
   path: string;
   route?: Route;
+  /** Methods of routes that only add some to this path. */
+  added?: readonly string[];
   /** The request with its token; from here on errors are answered by it. */
   request?: HttpRequest;
 }

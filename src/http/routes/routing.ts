@@ -46,6 +46,7 @@ export function routing(front: Front): Middleware {
     // every method: others than the route's own are answered by the first route of the path
     const answer = answering(front, route);
     router.all(patternOf(route.path), answer);
+    if (route.path.includes(':') || route.adds === true) continue;
     const isFirst = routes.find(({ path }) => patternOf(path).test(route.path)) === route;
     if (isFirst) fixed.set(route.path, answer);
   }
@@ -73,18 +74,20 @@ const patternOf = (path: string): RegExp =>
  */
 function answering(front: Front, route: Route): Middleware {
   const targets = targetsOf(route);
-  const allow = allowedMethods(targets);
   const { blockedPaths } = front.options;
   const isBlocked = (path: string): boolean =>
     blockedPaths.some((prefix) => route.path.startsWith(prefix) || path.startsWith(prefix));
   return (context, next) => {
     const { req, state } = context;
-    if (route.adds === true && !targets.has(req.method!)) return next();
+    if (route.adds === true && !targets.has(req.method!)) {
+      state.added = [...(state.added ?? []), ...targets.keys()];
+      return next();
+    }
     if (!isSpelledOut(route, context)) return unknownPath(front, context);
     if (isBlocked(state.path)) return refuseEarly(front, context, BLOCKED);
     state.route = route;
     const target = targets.get(req.method!);
-    if (target === undefined) return otherMethod(front, context, allow);
+    if (target === undefined) return otherMethod(front, context, targets);
     const { captures } = context as Context & { readonly captures?: readonly string[] };
     const request = new HttpRequest(front, target, context, captures);
     // from here on the request answers errors
@@ -109,12 +112,10 @@ function targetsOf(route: Route): ReadonlyMap<string, Target> {
   return targets;
 }
 
-const allowedMethods = (targets: ReadonlyMap<string, Target>): string =>
-  ['OPTIONS', ...targets.keys()].join(',');
-
-/** Answers OPTIONS, and refuses a method that the route does not have. */
-function otherMethod(front: Front, context: Context, allow: string): void {
-  const { req, res } = context;
+/** Answers OPTIONS, and refuses a method that the path does not have. */
+function otherMethod(front: Front, context: Context, targets: ReadonlyMap<string, Target>): void {
+  const { req, res, state } = context;
+  const allow = [...new Set(['OPTIONS', ...targets.keys(), ...(state.added ?? [])])].join(',');
   if (req.method === 'OPTIONS') {
     send(req, res, new PreparedResponse(200, [...front.names.base, 'Allow', allow], ''));
     return;
