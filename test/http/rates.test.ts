@@ -130,6 +130,32 @@ describe('http: rate limits of logins', () => {
 
   it('limits.loginsPerMethod counts only logins with a valid token', async () => {
     const client = await SoloClient.open([], undefined, {
+  it('count a login when it is verified, however long that takes', async () => {
+    let verify: (() => void) | undefined;
+    const login: Route = {
+      path: '/v1/login',
+      counts: 'login',
+      POST: async (request) => {
+        if (request.flag('slow'))
+          await new Promise<void>((resolve) => {
+            verify = resolve;
+          });
+        request.spendLogin('loginsPerIdentity', 'm/a');
+        request.answerValue(true);
+      },
+    };
+    // a burst of two
+    const limits = { ...LIMITS, loginsPerIdentity: 0.4 };
+    const front = await startFront([login], { limits });
+    const slow = front.ask('/v1/login?slow', { method: 'POST' });
+    while (verify === undefined) await new Promise((resolve) => setImmediate(resolve));
+    expect((await front.ask('/v1/login', { method: 'POST' })).status).to.equal(200);
+    verify();
+    expect((await slow).status).to.equal(200);
+    expect((await front.ask('/v1/login', { method: 'POST' })).status).to.equal(429);
+    await front.close();
+  });
+
       limits: { ...LIMITS, loginsPerMethod: 1 },
     });
     const [issuer, stranger] = [await signer('ES256'), await signer('ES256')];

@@ -91,13 +91,14 @@ export class HttpRequest extends Responder implements ApiRequest {
   }
 
   spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void {
-    this.front.rates.spend(limit, who, this.startedMs);
+    this.front.rates.spend(limit, who, performance.now());
   }
 
   spendJwtCheck(method: string): void {
     const { rates } = this.front;
-    rates.spend('jwtChecksPerAddress', clientOf(this.incoming.socket), this.startedMs);
-    rates.spend('jwtChecksPerMethod', method, this.startedMs);
+    const nowMs = performance.now();
+    rates.spend('jwtChecksPerAddress', clientOf(this.incoming.socket), nowMs);
+    rates.spend('jwtChecksPerMethod', method, nowMs);
   }
 
   // ---- parameters ----
