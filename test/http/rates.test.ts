@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
+import type { Auditor } from '../../src/http/audited.js';
 import { Buckets } from '../../src/http/limits/rates.js';
 import { clientAt } from '../../src/http/listener/addresses.js';
 import type { Route } from '../../src/http/routes/types.js';
+import type { Notes } from '../../src/service/common/types.js';
 import { signer } from '../login/signers.js';
 import { SoloClient } from '../service/client.js';
 import { ended, type Front, fakeService, LIMITS, startFront } from './harness.js';
@@ -128,8 +130,6 @@ describe('http: rate limits of logins', () => {
     await client.close();
   });
 
-  it('limits.loginsPerMethod counts only logins with a valid token', async () => {
-    const client = await SoloClient.open([], undefined, {
   it('count a login when it is verified, however long that takes', async () => {
     let verify: (() => void) | undefined;
     const login: Route = {
@@ -156,6 +156,8 @@ describe('http: rate limits of logins', () => {
     await front.close();
   });
 
+  it('limits.loginsPerMethod counts only logins with a valid token', async () => {
+    const client = await SoloClient.open([], undefined, {
       limits: { ...LIMITS, loginsPerMethod: 1 },
     });
     const [issuer, stranger] = [await signer('ES256'), await signer('ES256')];
@@ -273,6 +275,21 @@ describe('http: fair shares', () => {
     expect(refused.text).to.include('limits.streamsPerToken');
     await until(() => front.listener.connections() === 0);
     for (const reader of readers) reader.destroy();
+    await front.close();
+  });
+
+  it('of long responses: one beyond the limit is audited as refused', async () => {
+    const told: number[] = [];
+    const notes = {} as Notes;
+    const audit: Auditor = {
+      begin: () => notes,
+      answered: ({ status }) => void told.push(status),
+    };
+    const long: Route = { path: '/v1/long', GET: (request) => request.answerStream(['x']) };
+    const limits = { ...LIMITS, streamsPerToken: 0 };
+    const front = await startFront([long], { limits, audit });
+    expect((await front.ask('/v1/long')).status).to.equal(429);
+    expect(told).to.deep.equal([429]);
     await front.close();
   });
 

@@ -204,13 +204,13 @@ export abstract class Responder {
   ): Promise<void> {
     const headers = this.#headersOf(options.contentType ?? contentTypes.json, options.outcome);
     const compress = options.contentType === undefined;
-    const refused = await this.#noted({ status: 200 });
-    if (refused !== undefined) throw new ApiError(refused);
     // a client that stops reading would keep the view that the pieces come from for ever
     const { stalledMs, streamBytesPerSecond } = this.front.options.limits;
     const leave = this.front.streams.enter(this.client());
     let isWhole: boolean;
     try {
+      const refused = await this.#noted({ status: 200 });
+      if (refused !== undefined) throw new ApiError(refused);
       this.#cutStalled();
       const pace = { graceMs: stalledMs, bytesPerSecond: streamBytesPerSecond };
       isWhole = await sendPieces(this.incoming, this.res, headers, pieces, { compress, pace });
