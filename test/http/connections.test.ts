@@ -1,13 +1,29 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { startFront } from './harness.js';
 
-describe('http: connections of several addresses', () => {
-  const until = async (met: () => boolean): Promise<void> => {
-    while (!met()) await new Promise((resolve) => setImmediate(resolve));
-  };
+const until = async (met: () => boolean): Promise<void> => {
+  while (!met()) await new Promise((resolve) => setImmediate(resolve));
+};
 
+describe('http: connections in a TLS handshake', () => {
+  it('are dropped at the end of the grace period, when the listener closes', async () => {
+    const fixture = (name: string): string => join('test', 'transport', 'fixtures', name);
+    const tls = { cert: fixture('member.pem'), key: fixture('member.key') };
+    const slow = { headersMs: 600_000, receiveMs: 600_000 };
+    const front = await startFront([], {}, { tls, ...slow });
+    const client = connect(front.listener.port, '127.0.0.1').on('error', () => {});
+    const dropped = once(client, 'close');
+    client.write('\x16\x03\x01');
+    await until(() => front.listener.connections() === 1);
+    await front.listener.close(1);
+    await dropped;
+  });
+});
+
+describe('http: connections of several addresses', () => {
   it('leave some to others when two addresses take all they may', async () => {
     const limits = { connections: 100, connectionsPerAddress: 75 };
     const front = await startFront([], {}, limits);

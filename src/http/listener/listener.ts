@@ -157,7 +157,11 @@ async function close(
     // Node counts a connection as idle only after its first request
     for (const socket of connections.open) if (socket.bytesRead === 0) socket.destroy();
   }, lingerMs);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+    // those in a handshake are not yet known to Node as such
+    for (const socket of connections.open) socket.destroy();
+  }, graceMs);
   await closed;
   clearTimeout(idle);
   clearTimeout(cut);
