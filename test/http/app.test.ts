@@ -11,6 +11,7 @@ describe('http: the application', () => {
   const routes: Route[] = [
     { path: '/v1/thing/name/:name', GET: name },
     { path: '/v1/thing/check', adds: true, POST: (request) => request.answerValue('checked') },
+    { path: '/v1/whoami', GET: (request) => request.answerValue(request.secret) },
     { path: '/v1/thing/:name', GET: name },
     { path: '/v1/pair/:name/of/:other', GET: name },
     { path: '/v1/held', GET: (request) => new Promise(() => onHeld(request)) },
@@ -61,6 +62,26 @@ describe('http: the application', () => {
     expect([status, headers.allow]).to.deep.equal([405, allow]);
     expect(text).to.include('this path takes GET, HEAD, POST');
     expect((await front.ask(path, { method: 'POST' })).text).to.equal('"checked"\n');
+  });
+
+  it('says what is missing in a request without Host, and that it is no proxy', async () => {
+    const close = 'Connection: close\r\n\r\n';
+    expect(await front.raw(`GET /v1/whoami HTTP/1.1\r\n${close}`)).to.match(
+      /^HTTP\/1\.1 400 .*\r\n\r\n.* no Host header.*\n$/s,
+    );
+    expect(await front.raw(`GET /v1/whoami HTTP/1.0\r\n${close}`)).to.match(/^HTTP\/1\.1 200 /);
+    expect(await front.raw('CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n')).to.match(
+      /^HTTP\/1\.1 405 .*\r\n\r\n.*CONNECT.*\n$/s,
+    );
+  });
+
+  it('reads all headers of a request, however many there are', async () => {
+    const many = 'A: b\r\n'.repeat(2000);
+    const get = `GET /v1/whoami HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${many}`;
+    expect(await front.raw(`${get}X-Service-Token: a\r\n\r\n`)).to.match(/\r\n\r\n"a"\n$/);
+    expect(await front.raw(`${get}Host: y\r\n\r\n`)).to.match(
+      /^HTTP\/1\.1 400 .*more than one Host/s,
+    );
   });
 
   it('does not report the errors of connections', async () => {

@@ -62,6 +62,11 @@ const MALFORMED: Record<string, string> = {
   ),
 };
 const BAD_REQUEST = plainResponse('400 Bad Request', 'The request is not well-formed HTTP');
+const NO_PROXY = plainResponse(
+  '405 Method Not Allowed',
+  'method CONNECT not allowed: this server is no proxy',
+  'Allow: \r\n',
+);
 
 const tlsFiles = (tls: NonNullable<ListenerOptions['tls']>) => ({
   cert: readFileSync(tls.cert),
@@ -83,6 +88,8 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     // one shared sweep over all connections instead of a timer per request
     connectionsCheckingInterval: Math.max(1000, Math.min(options.headersMs, 30_000) / 2),
     noDelay: true,
+    // BrowserCheck says what is missing
+    requireHostHeader: false,
   };
   const { tls } = options;
   const secure: TlsServer | undefined =
@@ -90,6 +97,8 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const server: Server = secure ?? createServer(settings);
   const connections = new Connections(app, options);
   server.timeout = options.silenceMs;
+  // `headerBytes` bounds them. Node would ignore all beyond a thousand.
+  server.maxHeadersCount = 0;
   server.on('connection', (socket: Socket) => connections.accept(socket));
   const end = takeRequests(server, secure !== undefined, (req, res) =>
     connections.handle(req, res),
@@ -98,6 +107,10 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     if (socket.writable && error.code !== 'ECONNRESET')
       end(socket, MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
     else socket.destroy();
+  });
+  // Node by itself closes the connection without an answer.
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => {}).end(NO_PROXY, () => socket.destroy());
   });
   if (secure !== undefined) watchHandshakes(secure, options.onPlainRequests);
 

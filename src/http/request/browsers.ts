@@ -62,6 +62,9 @@ class BrowserCheck {
       return { code: 'invalid', message: 'The request has more than one Host header: send one' };
     }
     const { host } = headers;
+    if (host === undefined && req.httpVersion === '1.1') {
+      return { code: 'invalid', message: 'The request has no Host header: send one' };
+    }
     const strange = this.#isStrange(host) ? host : this.#strangeTarget(req.url);
     if (strange !== undefined && !this.#isProbe(req.url)) {
       return {
