@@ -309,6 +309,7 @@ function transportRules({ http, raft, cluster }: Config): readonly Rule[] {
 const clusterRules = ({ nodeName, http, raft, cluster, login }: Config): readonly Rule[] => [
   ...cluster.join.flatMap((address) => addressRules('cluster.join', address)),
   ...http.blockedPaths.map(blockedPathRule),
+  ...Object.entries(http.responseHeaders).map(responseHeaderRule),
   ...login.allowedHosts.map(issuerHostRule),
   [
     cluster.join.length > 0 && cluster.join.every((address) => address === raft.advertise),
@@ -346,6 +347,17 @@ type Rule = readonly [broken: boolean, fault: string];
 const blockedPathRule = (path: string): Rule => [
   !/^\/\S*$/.test(path),
   `http.blockedPaths: "${path}" is not a path: expected one such as /v1/snapshot`,
+];
+
+/** Name and value as HTTP has them (RFC 9110, section 5): with others Node sends no response. */
+const HEADER = /^[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*$/;
+/** Headers that say how a body is sent. */
+const FRAMING = /^(?:content-encoding|content-length|transfer-encoding):/i;
+
+const responseHeaderRule = ([name, value]: readonly [string, string]): Rule => [
+  !HEADER.test(`${name}:${value}`) || FRAMING.test(`${name}:`),
+  `http.responseHeaders: "${name}" is not a header that all responses can have: expected a name ` +
+    'such as X-Frame-Options, and a value without line breaks',
 ];
 
 const issuerHostRule = (host: string): Rule => [
