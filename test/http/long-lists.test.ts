@@ -105,4 +105,20 @@ describe('http: a list of config entries that is kept between requests', () => {
     expect(body[2].Meta.note).to.match(/^<&> é z+$/);
     await client.close();
   });
+
+  it('is indented in pieces if it is long, since all of it would take a long turn', async () => {
+    const client = await SoloClient.open();
+    const notes = Array.from({ length: 12 }, (_, at) => [`k${at}`, 'z'.repeat(500)]);
+    const Meta = Object.fromEntries(notes);
+    for (let i = 0; i < 30; i += 1)
+      await client.must('PUT /config', { Kind: 'service-resolver', Name: `s${i}`, Meta });
+    for (const query of ['', 'filter=Name%20!=%20%22s7%22']) {
+      const whole = await client.ask(`GET /config/service-resolver?${query}`);
+      const pretty = await client.ask(`GET /config/service-resolver?pretty&${query}`);
+      expect(whole.headers).to.have.property('content-length');
+      expect(pretty.headers).to.include({ 'transfer-encoding': 'chunked' });
+      expect(pretty.text).to.equal(JSON.stringify(whole.body, null, 4));
+    }
+    await client.close();
+  });
 });

@@ -138,6 +138,7 @@ async function answerList(
     filter: request.query('filter'),
     search: request.query('search'),
     page: pageOf(request),
+    isPretty: request.flag('pretty'),
   });
   const outcome = await service.read(request.caller, request.readOptions(), useCase);
   const { value } = outcome;

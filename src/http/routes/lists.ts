@@ -57,7 +57,12 @@ export async function answerPlan(
   if (short !== undefined) return request.answerList({ ...outcome, value: short });
   const pinned = service.pin();
   try {
-    const shown = await decided(service, pinned, plan);
+    const isPretty = request.flag('pretty');
+    // a long list is indented piece by piece
+    const shown = {
+      ...(await decided(service, pinned, plan)),
+      ...(isPretty && { held: undefined, shared: undefined }),
+    };
     const filtered = outcome.filtered || shown.filtered;
     const meta = { ...outcome, filtered, ...pageMeta(request, shown.page) };
     if (shown.shared !== undefined && !shown.filtered) {
@@ -67,7 +72,7 @@ export async function answerPlan(
       const value = await heldList(pinned, shown);
       if (value !== undefined) return request.answerList({ ...meta, value });
     }
-    const pieces = listPieces(pinned, shown, request.flag('pretty'));
+    const pieces = listPieces(pinned, shown, isPretty);
     await request.answerStream(escaped(pieces), { outcome: meta });
   } finally {
     pinned.close();

@@ -29,6 +29,8 @@ export interface ConfigListQuery {
   readonly search: string | undefined;
   /** Undefined for the whole list. */
   readonly page: PageQuery | undefined;
+  /** Whether it is sent indented, and thus not as it is cached. */
+  readonly isPretty: boolean;
 }
 
 /** Bytes of all cached lists: enough for usual lists, without filling the memory. */
@@ -128,8 +130,9 @@ export class ConfigLists {
  * Returns the cache key of a list; undefined for a list that differs from reader to reader or is
  * rarely requested.
  */
-function cacheKey({ ns, kind, filter, search, page }: ConfigListQuery): string | undefined {
-  if (kind === undefined || page !== undefined) return undefined;
+function cacheKey(query: ConfigListQuery): string | undefined {
+  const { ns, kind, filter, search, page, isPretty } = query;
+  if (kind === undefined || page !== undefined || isPretty) return undefined;
   if (filter !== undefined || search !== undefined) return undefined;
   if (definitionOf(kind).secrets.length > 0) return undefined;
   return keyOf(homeOf(kind, ns), kind);
