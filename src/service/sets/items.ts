@@ -6,7 +6,7 @@ import type { Authorizer } from '../../acl/types.js';
 import { SET_OBJECTS_MAX, type SetBody } from '../../api/endpoints/sets.js';
 import { type Refusal, refusal, refuse, reject } from '../../base/errors.js';
 import { unknownKind } from '../../kinds/decode.js';
-import { isClusterWide, isKind } from '../../kinds/definitions.js';
+import { definitionOf, isClusterWide, isKind } from '../../kinds/definitions.js';
 import { pointerOf } from '../../languages/pointers.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { allNamespaces } from '../../state/config-entries.js';
@@ -110,7 +110,8 @@ export class Items {
     const table = tableOf(Type, `${at}/Type`);
     mustBeOfRule(table, Handle, at);
     const own = table === 'config' || table === 'namespace' ? undefined : sent['Namespace'];
-    const ns = this.#place(table, sent['Kind'], { Namespace: Namespace || textOf(own), at });
+    const kind = sent['Kind'] ?? sent['kind'];
+    const ns = this.#place(table, kind, { Namespace: Namespace || textOf(own), at });
     if (textOf(own) !== '' && textOf(own) !== ns) {
       const why = `${TYPES[table]} is written to namespace ${JSON.stringify(ns)}`;
       reject('invalid', why, { pointer: `${at}/Object/Namespace` });
@@ -162,7 +163,7 @@ export class Items {
         textOf(sent['Kind'] ?? sent['kind']),
         textOf(sent['Name'] ?? sent['name']),
       ];
-      const fixed = kind === 'mesh' && name === '' ? 'mesh' : name;
+      const fixed = name === '' && isKind(kind) ? definitionOf(kind).onlyName : name;
       return this.#item({ table, ns, id: `${kind}/${fixed.toLowerCase()}` }, `${kind}/${fixed}`);
     }
     const name = textOf(sent['Name']);

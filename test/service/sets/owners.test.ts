@@ -45,6 +45,26 @@ describe('A set with an owner', () => {
     expect(left).to.not.include('two');
   });
 
+  it('keeps the only entry of a kind, without its name and in lower case', async () => {
+    await client.must('PUT /namespace', { Name: 'team' });
+    const set = (...entries: object[]) => ({
+      Owner: 'gitops/a',
+      Prune: true,
+      Objects: entries.map((entry) => ({ Type: 'config', Namespace: 'team', Object: entry })),
+    });
+    const Config = { protocol: 'http' };
+    await applied(set({ Kind: 'proxy-defaults', Name: 'global', Config }, { Kind: 'mesh' }));
+    const plan = await planned(set({ Kind: 'proxy-defaults', Config }, { kind: 'mesh' }));
+    const found = plan.Changes.map(({ Ref, Action }: Record<string, string>) => [Ref, Action]);
+    expect(found).to.deep.equal([
+      ['config/default/mesh/mesh', 'unchanged'],
+      ['config/default/proxy-defaults/global', 'unchanged'],
+    ]);
+    await applied(set({ kind: 'proxy-defaults', config: {} }, { kind: 'mesh', meta: { a: 'b' } }));
+    expect((await client.must('GET /config/mesh/mesh')).Meta).to.deep.equal({ a: 'b' });
+    expect((await client.must('GET /config/proxy-defaults/global')).Config).to.deep.equal({});
+  });
+
   it('takes nothing from another owner, nor what has none if it prunes', async () => {
     await applied(body);
     await applied({ Objects: [policy('free')] });
