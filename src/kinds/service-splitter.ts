@@ -17,8 +17,8 @@ import { destinationEditionProblems } from './destinations.js';
 import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
-/** Returns a weight in hundredths of a percent. Weights are 32-bit floats. */
-const hundredths = (weight: number): number => Math.round(Math.fround(weight) * 100);
+/** Returns a weight in hundredths of a percent. Weights are 32-bit floats, multiplied as such. */
+const hundredths = (weight: number): number => Math.round(Math.fround(Math.fround(weight) * 100));
 
 const split = object({
   Weight: always(

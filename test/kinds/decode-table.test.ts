@@ -53,6 +53,12 @@ describe('kinds: the decoder (table of recorded bodies)', () => {
       expect(JSON.stringify(again.entry)).to.equal(stored);
     });
   }
+  it('rounds the weight of a split as a 32-bit number, half a hundredth up', () => {
+    const Splits = [{ Weight: 0.285 }, { Weight: 99.71, Service: 'b' }];
+    const decoded = decodeEntry({ Kind: 'service-splitter', Name: 'a', Splits }, context);
+    if (!decoded.ok) expect.fail(decoded.refusal.message);
+    expect(decoded.entry['Splits']).to.deep.equal([{ ...Splits[0], Weight: 0.29 }, Splits[1]]);
+  });
   for (const row of rows.filter(({ accepted }) => !accepted)) {
     it(`refuses ${row.name}`, () => {
       expect(refusalFor(row.input)).to.contain(row.errorKey ?? '');
