@@ -67,7 +67,9 @@ export function parseDuration(text: string): ParsedDuration {
 /** Formats nanoseconds as Go does: `1m30s`, `1.5s`, `36h0m0s`, `1µs`, `0s`. */
 export function formatDuration(nanoseconds: number): string {
   const sign = nanoseconds < 0 ? '-' : '';
-  const value = BigInt(Math.abs(nanoseconds));
+  const size = Math.abs(nanoseconds);
+  // Above 2^53 in the digits of JSON, which parseDuration takes. From 1e21 on, these have an e.
+  const value = BigInt(size < 1e21 ? String(size) : size);
   if (value === 0n) return '0s';
   if (value < 1_000n) return `${sign}${value}ns`;
   if (value < 1_000_000n) return `${sign}${decimal(value, 3)}\u00b5s`;
