@@ -2,10 +2,12 @@
 
 const INTEGER =
   /^([+-]?)(?:0[xX]((?:_?[0-9a-fA-F])+)|0[bB]((?:_?[01])+)|0[oO]?((?:_?[0-7])*)|([1-9](?:_?[0-9])*))$/;
-const DECIMAL =
-  /^[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?$/;
-const HEXADECIMAL =
-  /^([+-]?)0[xX]_?([0-9a-fA-F](?:_?[0-9a-fA-F])*)?(?:\.([0-9a-fA-F](?:_?[0-9a-fA-F])*)?)?[pP]([+-]?[0-9]+)$/;
+const TENS = '[0-9](?:_?[0-9])*';
+const SIXTEENS = '[0-9a-fA-F](?:_?[0-9a-fA-F])*';
+const DECIMAL = new RegExp(`^[+-]?(?:${TENS}\\.?(?:${TENS})?|\\.${TENS})(?:[eE][+-]?${TENS})?$`);
+const HEXADECIMAL = new RegExp(
+  `^([+-]?)0[xX]_?(${SIXTEENS})?(?:\\.(${SIXTEENS})?)?[pP]([+-]?${TENS})$`,
+);
 /**
  * Maximum number of characters of a number: no real one is longer, and large ones are slow to
  * convert.
@@ -54,7 +56,8 @@ function hexadecimal(text: string): number | undefined {
   const digits = (whole + fraction).replaceAll('_', '');
   if (digits === '') return undefined;
   const places = fraction.replaceAll('_', '').length;
-  const value = Number(BigInt(`0x${digits}`)) * 2 ** (Number(exponent) - 4 * places);
+  const power = Number(exponent.replaceAll('_', '')) - 4 * places;
+  const value = Number(BigInt(`0x${digits}`)) * 2 ** power;
   return sign === '-' ? -value : value;
 }
 

@@ -91,6 +91,14 @@ describe('filter and selector expressions: errors', () => {
 });
 
 describe('filter and selector expressions: hostile input', () => {
+  it('an exponent may have underscores between its digits', () => {
+    const shape: Shape = { kind: 'struct', fields: { F: { kind: 'float64' } } };
+    for (const value of ['1e0_3', '1e+0_3', '0x7dp0_3'])
+      expect(test(`F == "${value}"`, { F: 1000 }, shape), value).to.equal(true);
+    for (const value of ['1e_3', '1e3_', '1e0__3', '0x7dp_3'])
+      expect(problem(`F == "${value}"`, shape).message).to.contain('not a number');
+  });
+
   it('names that are special in JavaScript are ordinary keys', () => {
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const own = JSON.parse(`{"value":{"${key}":"x"},"list":{}}`);
