@@ -284,7 +284,7 @@ function transportRules({ http, raft, cluster }: Config): readonly Rule[] {
     ],
     [
       !isLoopback(raft.host) && !isProtected,
-      `raft.host: members on ${raft.host} can be reached by others; set raft.sharedKeyFile, or raft.tls.cert, raft.tls.key, raft.tls.ca and raft.tls.name`,
+      `raft.host: other machines can reach ${raft.host}, so members need protection: set raft.sharedKeyFile, or raft.tls.cert, raft.tls.key, raft.tls.ca and raft.tls.name`,
     ],
     [
       isLoopback(raft.host) && hasPeers && !isProtected && !raft.insecure,

@@ -265,7 +265,7 @@ class Node implements RunningNode {
   async admit(id: string): Promise<void> {
     const waiting = await this.joining(CHANGE_MS);
     const server = waiting.find((each) => each.id === id);
-    if (server === undefined) reject('not_found', `No server with id "${id}" asks to join`);
+    if (server === undefined) reject('not_found', `No server with id "${id}" is waiting to join`);
     await changeCluster(this.replica.rpc, { type: 'admit', server });
   }
 

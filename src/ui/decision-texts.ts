@@ -30,7 +30,7 @@ export const DECISION_TEXT = {
   what: 'What may this subject do?',
   allowed: 'Allowed',
   denied: 'Denied',
-  noReason: 'The server tells no reason.',
+  noReason: 'The server gives no reason.',
   forPrograms: 'For programs',
   request: 'Request',
   answer: 'Answer',

@@ -3,7 +3,7 @@
 /** Part of `TEXT`. */
 export const SETTINGS_TEXT = {
   page: 'Settings',
-  about: 'What holds for the whole cluster, and what the node that serves this page was given.',
+  about: 'Settings of the whole cluster, and of the node that serves this page.',
   level: {
     title: 'Level',
     about: 'Members take up what a release adds once all of them support it.',
@@ -19,7 +19,7 @@ export const SETTINGS_TEXT = {
   },
   acl: {
     title: 'Logins',
-    about: 'How long the tokens of logins are valid. Auth methods may say less.',
+    about: 'How long the tokens of logins are valid. Auth methods may set less.',
   },
   autopilot: {
     title: 'Health of members',
@@ -27,7 +27,7 @@ export const SETTINGS_TEXT = {
   },
   backup: {
     title: 'Backup',
-    about: 'The archive holds everything, tokens and secrets too. Keep it where nobody else reads.',
+    about: 'The archive contains all secrets. Store it where nobody else can read it.',
     last: 'Last archive from this node',
     now: 'Back up now',
     saved: (name: string, size: string) => `${name} is saved: ${size}`,
@@ -48,8 +48,8 @@ export const SETTINGS_TEXT = {
     Bytes: 'Bytes of the whole history. 0 keeps nothing.',
     LoginBytes: 'Bytes of these for the tokens of logins. 0 keeps none.',
     MaxAge: 'Such as 720h. If empty, there is no limit.',
-    LoginTokenTTL: 'Where an auth method says nothing, such as 8h. If empty, they do not expire.',
-    LoginTokenTTLMax: 'The most that an auth method may say. If empty, there is no limit.',
+    LoginTokenTTL: 'If the auth method sets none, such as 8h. If empty, they do not expire.',
+    LoginTokenTTLMax: 'The most that an auth method may set. If empty, there is no limit.',
     TokensPerIdentity: 'Tokens of logins that one identity may have. 0 for any number.',
     OnTokenLimit: 'What a login does at that limit: refuse, or replace the oldest.',
     LastContactThreshold: 'How long a healthy member may go without contact, such as 200ms.',

@@ -156,7 +156,7 @@ describe('config', () => {
       [
         'raft.insecure where other machines reach the members',
         { raft: { host: '0.0.0.0', advertise: '10.0.0.1:8300', insecure: true } },
-        /^raft\.host: members on 0\.0\.0\.0 can be reached by others/,
+        /^raft\.host: other machines can reach 0\.0\.0\.0, so members need protection/,
       ],
       [
         'an unknown choice',

@@ -139,7 +139,7 @@ describe('http: pages of lists', function () {
         const { status, text } = await client.ask(`GET /acl/policies?${query}&index=3`);
         expect(status, query).to.equal(400);
         expect(text).to.equal(
-          'Parameter "index" cannot be sent with limit, after or sort: a page is not held',
+          'Parameter "index" cannot be sent with limit, after or sort: pages do not block',
         );
       }
     });

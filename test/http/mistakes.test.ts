@@ -54,16 +54,8 @@ describe('http: mistakes of clients', () => {
     });
 
     const places: Record<string, [header: string, value: string, why: string]> = {
-      'without Bearer': [
-        'Authorization',
-        UNKNOWN,
-        'the header Authorization does not hold "Bearer',
-      ],
-      'of another scheme': [
-        'Authorization',
-        'Basic eDp5',
-        'the header Authorization does not hold',
-      ],
+      'without Bearer': ['Authorization', UNKNOWN, 'the header Authorization is not "Bearer'],
+      'of another scheme': ['Authorization', 'Basic eDp5', 'the header Authorization is not'],
       'in a header of another server': [
         'x-api-token',
         UNKNOWN,

@@ -492,7 +492,7 @@ type CleanUpTokensBody struct {
 type CleanUpTokensResult struct {
 	// Whether nothing was done.
 	DryRun bool `json:"DryRun,omitempty"`
-	// False: not every member has told of what it has seen lately.
+	// False: not every member has recently reported its uses.
 	Complete bool `json:"Complete,omitempty"`
 	// How many tokens there are to delete.
 	Total int64 `json:"Total,omitempty"`
@@ -1838,7 +1838,7 @@ type ListTemplatedPoliciesResult struct {
 type ListTokenUsageResult struct {
 	// The time from which on uses are known.
 	Since string `json:"Since,omitempty"`
-	// Whether every member has told of what it has seen lately.
+	// Whether every member has recently reported its uses.
 	Complete bool `json:"Complete,omitempty"`
 	// How many tokens there are.
 	Total int64 `json:"Total,omitempty"`
@@ -2540,7 +2540,7 @@ type ReadAuthMethodUsageResult struct {
 	LastUsed string `json:"LastUsed,omitempty"`
 	// The time from which on uses are known.
 	Since string `json:"Since,omitempty"`
-	// Whether every member has told of what it has seen lately.
+	// Whether every member has recently reported its uses.
 	Complete bool `json:"Complete,omitempty"`
 }
 
@@ -3450,7 +3450,7 @@ type ReadTokenUsageResult struct {
 	LastUsed string `json:"LastUsed,omitempty"`
 	// The time from which on uses are known.
 	Since string `json:"Since,omitempty"`
-	// Whether every member has told of what it has seen lately.
+	// Whether every member has recently reported its uses.
 	Complete bool `json:"Complete,omitempty"`
 }
 

@@ -474,7 +474,7 @@ export interface CleanUpTokensBody {
 export interface CleanUpTokensResult {
   /** Whether nothing was done. */
   readonly DryRun: boolean;
-  /** False: not every member has told of what it has seen lately. */
+  /** False: not every member has recently reported its uses. */
   readonly Complete?: boolean;
   /** How many tokens there are to delete. */
   readonly Total: number;
@@ -1757,7 +1757,7 @@ export interface ListTemplatedPoliciesResult {
 export interface ListTokenUsageResult {
   /** The time from which on uses are known. */
   readonly Since: string;
-  /** Whether every member has told of what it has seen lately. */
+  /** Whether every member has recently reported its uses. */
   readonly Complete: boolean;
   /** How many tokens there are. */
   readonly Total: number;
@@ -2435,7 +2435,7 @@ export interface ReadAuthMethodUsageResult {
   readonly LastUsed: string | null;
   /** The time from which on uses are known. */
   readonly Since: string;
-  /** Whether every member has told of what it has seen lately. */
+  /** Whether every member has recently reported its uses. */
   readonly Complete: boolean;
 }
 
@@ -3297,7 +3297,7 @@ export interface ReadTokenUsageResult {
   readonly LastUsed: string | null;
   /** The time from which on uses are known. */
   readonly Since: string;
-  /** Whether every member has told of what it has seen lately. */
+  /** Whether every member has recently reported its uses. */
   readonly Complete: boolean;
 }
 

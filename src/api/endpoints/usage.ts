@@ -18,7 +18,7 @@ import { IDENTITY, mapOf, oneOf, orNone, rows, shape } from './shapes.js';
 const LAST_USED = always('The hour of the last use; null: none since Since.', orNone(utcTime));
 const notes = {
   Since: always('The time from which on uses are known.', utcTime),
-  Complete: always('Whether every member has told of what it has seen lately.', boolean),
+  Complete: always('Whether every member has recently reported its uses.', boolean),
 };
 const token = {
   AccessorID: always('The AccessorID of the token.', text()),
@@ -81,7 +81,7 @@ export type CleanUpBody = Sent<(typeof CLEAN_UP)['fields']>;
 
 const CLEANED = shape({
   DryRun: always('Whether nothing was done.', boolean),
-  Complete: nonEmpty('False: not every member has told of what it has seen lately.', boolean),
+  Complete: nonEmpty('False: not every member has recently reported its uses.', boolean),
   Total: always('How many tokens there are to delete.', whole64),
   Tokens: always(
     'Those that are deleted now.',

@@ -41,7 +41,7 @@ export function mayAsk({ io, options }: Call<ApplyOptions>): void {
 /** Plans a set. */
 export async function planOf(call: Call<object>, { body, placeOf }: ReadSet): Promise<Plan> {
   if (sizeOf(body) > ITEMS_MAX)
-    throw new CliError(`the set has ${sizeOf(body)} objects, and a plan takes ${ITEMS_MAX}`, {
+    throw new CliError(`the set has ${sizeOf(body)} objects; the limit of a plan is ${ITEMS_MAX}`, {
       code: 'too_large',
       hint: 'apply it in parts: conclave apply --in-parts',
     });

@@ -100,7 +100,7 @@ export class Migration {
     this.#defaultPolicy = anonymous.json<{ AgentACLDefaultPolicy: string }>().AgentACLDefaultPolicy;
     if (this.#level < LEVEL && options.dryRun !== true) {
       const why = `This needs level ${LEVEL}, the cluster is at level ${this.#level}`;
-      throw new CliError(why, { hint: 'conclave status tells which member keeps it from rising' });
+      throw new CliError(why, { hint: 'conclave status shows which member keeps it from rising' });
     }
   }
 

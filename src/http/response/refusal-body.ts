@@ -153,7 +153,7 @@ export function tokenHint(
 }
 
 function whyNone(headers: IncomingHttpHeaders): string {
-  if (headers.authorization) return 'the header Authorization does not hold "Bearer TOKEN"';
+  if (headers.authorization) return 'the header Authorization is not "Bearer TOKEN"';
   const found = ELSEWHERE.find(([name]) => headers[name] !== undefined);
   if (found !== undefined) return `the header ${found[1]} is not supported here`;
   return 'the request has no token';

@@ -247,8 +247,8 @@ function answerConfiguration({ authzen }: AuthzenParts, request: ApiRequest): vo
   const own = isTls && HOST.test(host) ? `https://${host}` : undefined;
   const base = authzen.url ?? own;
   if (base === undefined)
-    reject('not_found', 'Decisions have no https address here', {
-      hint: 'set authzen.url: the specification wants an https address',
+    reject('not_found', 'This server has no https address for decisions', {
+      hint: 'set authzen.url: the specification requires an https address',
     });
   const endpoints = Object.entries(PATHS).map(([name, path]) => [name, base + path]);
   request.answerPublic({ policy_decision_point: base, ...Object.fromEntries(endpoints) }, 300);

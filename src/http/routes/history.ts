@@ -51,7 +51,7 @@ export const historyRoutes = (parts: AclParts): readonly DeclaredRoute[] => {
         const options = request.singleReadOptions();
         const useCase = readVersions(request.namespace(), query);
         const read = service.read(request.caller, options, useCase);
-        await answerPast(service, request, read, 'Nothing is known of the object');
+        await answerPast(service, request, read, 'The history does not contain the object');
       },
     },
     {

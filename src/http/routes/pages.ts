@@ -39,7 +39,7 @@ export function pageOf(request: ApiRequest): PageQuery | undefined {
   if (sort === undefined && after === undefined && limit > LIMIT_MAX) return undefined;
   if (request.query('index') !== undefined) {
     const what = 'Parameter "index" cannot be sent with limit, after or sort';
-    reject('invalid', `${what}: a page is not held`);
+    reject('invalid', `${what}: pages do not block`);
   }
   const order = sort ?? 'name';
   return {

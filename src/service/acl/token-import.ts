@@ -130,7 +130,7 @@ async function judge(
   mustBeGood(problems);
   const bytes = Buffer.byteLength(JSON.stringify(command));
   if (bytes > bodyBytes)
-    reject('too_large', `The import has ${bytes} bytes, one entry takes ${bodyBytes}`);
+    reject('too_large', `The import has ${bytes} bytes; the limit is ${bodyBytes}`);
   return { command, counts, index };
 }
 
@@ -204,7 +204,7 @@ class SentImport {
     const { Source = '', TakeOver = false, Tokens = [], Delete = [] } = body;
     const count = Tokens.length + Delete.length;
     if (count > IMPORTED_MAX)
-      reject('too_large', `The import has ${count} tokens, one entry takes ${IMPORTED_MAX}`);
+      reject('too_large', `The import has ${count} tokens; the limit is ${IMPORTED_MAX}`);
     this.#source = sourceOf(Source);
     this.#takeOver = TakeOver;
     this.#nowMs = nowMs;
@@ -330,7 +330,7 @@ function secretProblem(secret: string): Refusal | undefined {
   const form = 'SecretID must be 1 to 256 printable ASCII characters without spaces';
   if (!SECRET.test(secret)) return invalid(form, '/SecretID');
   if (!NO_SECRETS.includes(secret)) return undefined;
-  return invalid('SecretID is a word with a meaning of its own', '/SecretID');
+  return invalid('SecretID is a reserved word', '/SecretID');
 }
 
 /** How sources are called. */

@@ -83,7 +83,7 @@ export class SnapshotCheck {
   add([key, value]: StateRecord): void {
     const [table = '', ns = ''] = key.split('\u0000');
     // The state would have the last one, and its checksums each of them.
-    if (this.#keys.has(key)) fail(table, 'a record is there twice');
+    if (this.#keys.has(key)) fail(table, 'a record appears twice');
     this.#keys.add(key);
     if (DERIVED.has(table)) this.#found.set(key, value);
     else if (Object.hasOwn(this.#tables, table)) this.#tables[table]?.(key, value, ns);

@@ -55,7 +55,7 @@ export function tablesIn(types: string | undefined): readonly Table[] {
   if (other !== undefined) {
     const why = `Invalid parameter "types": ${JSON.stringify(other.slice(0, 64))} is not exported`;
     const hint = `known types: ${known.join(', ')}`;
-    reject('invalid', other === 'token' ? `${why}, because sets hold no credentials` : why, {
+    reject('invalid', other === 'token' ? `${why}, because sets cannot contain credentials` : why, {
       hint,
     });
   }

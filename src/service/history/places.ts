@@ -24,7 +24,7 @@ export function mustBeKept(view: View): void {
   const why = `This needs level ${HISTORY_LEVEL}, the cluster is at level ${levelOf(view)}`;
   reject(
     'unavailable',
-    `${why}: GET /v1/operator/level tells which member runs a release without it`,
+    `${why}: GET /v1/operator/level shows which member runs a release without it`,
     LEVEL,
   );
 }

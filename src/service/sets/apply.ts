@@ -90,8 +90,8 @@ function commandOf(
   if (changed.length <= SET_CHANGES_MAX && bytes <= bodyBytes) return command;
   const why =
     changed.length > SET_CHANGES_MAX
-      ? `The set changes ${changed.length} objects, one entry takes ${SET_CHANGES_MAX}`
-      : `The changes of the set have ${bytes} bytes, one entry takes ${bodyBytes}`;
+      ? `The set changes ${changed.length} objects; the limit is ${SET_CHANGES_MAX}`
+      : `The changes of the set have ${bytes} bytes; the limit is ${bodyBytes}`;
   return reject('too_large', why, {
     hint: 'apply it in parts: conclave apply --in-parts',
     members: { Changes: changed.length, Limit: SET_CHANGES_MAX },

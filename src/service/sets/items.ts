@@ -45,7 +45,7 @@ export interface Item extends ObjectPlace {
 }
 
 const LABEL = /^[A-Za-z0-9._/-]{1,128}$/;
-const NO_CREDENTIALS = 'a set holds no credentials: make tokens with PUT /v1/acl/token';
+const NO_CREDENTIALS = 'a set cannot contain credentials: create tokens with PUT /v1/acl/token';
 
 /** Finds the objects of a set in a view. Throws ApiError 400 for a set that cannot be meant. */
 export class Items {

@@ -93,7 +93,7 @@ function packed(units: readonly Part[], bytesMax: number, problems: Found[]): Pa
     if (unit.length > SET_CHANGES_MAX || more > bytesMax) {
       const what = `these ${unit.length} entries depend on each other and must change in one entry`;
       const most = unit.length > SET_CHANGES_MAX ? `${SET_CHANGES_MAX}` : `${bytesMax} bytes`;
-      const why = refusal('too_large', `${what}, which takes ${most}`);
+      const why = refusal('too_large', `${what}; the limit is ${most}`);
       problems.push(problemOf(unit[0]!.item, why));
       continue;
     }

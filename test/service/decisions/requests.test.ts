@@ -123,8 +123,8 @@ describe('requests of the Authorization API', () => {
     const found = await fetch(`${url}/.well-known/authzen-configuration`);
     expect([found.status, await found.text()]).to.deep.equal([
       404,
-      'Decisions have no https address here ' +
-        '(set authzen.url: the specification wants an https address)\n',
+      'This server has no https address for decisions ' +
+        '(set authzen.url: the specification requires an https address)\n',
     ]);
   });
 });

@@ -144,7 +144,7 @@ describe('A large set', () => {
     expect([plan.Valid, plan.Parts]).to.deep.equal([false, []]);
     const large = plan.Problems.find(({ Code }: { Code: string }) => Code === 'too_large');
     expect(large.Message).to.equal(
-      'these 700 entries depend on each other and must change in one entry, which takes 500',
+      'these 700 entries depend on each other and must change in one entry; the limit is 500',
     );
   }).timeout(60_000);
 

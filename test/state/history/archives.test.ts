@@ -132,7 +132,7 @@ describe('archives', () => {
     const records = [...store.map].filter(([key]) => isTaken(key));
     for (const record of records)
       expect(problemOf([...records, record])).to.include(
-        `table "${tableOf(record[0])}": a record is there twice`,
+        `table "${tableOf(record[0])}": a record appears twice`,
       );
   });
 
