@@ -52,9 +52,9 @@ export const LIMITS = [
     default: 24_576,
     why:
       'open HTTP connections from one address (for IPv6, one /64): enough for a proxy, ' +
-      'which is one address. If others have connections too, an address may open fewer, the ' +
-      'fewer of limits.connections are free: two addresses that open all they may leave ' +
-      'one in sixteen by default',
+      'which is one address. While others have connections too, the fewer of ' +
+      'limits.connections are free, the fewer one address may open: two addresses that ' +
+      'open as many as they can leave one in sixteen free by default',
   },
   {
     key: 'limits.probeConnections',
@@ -99,7 +99,7 @@ export const LIMITS = [
     max: 67_108_864,
     default: 4_194_304,
     why:
-      'largest feed of the rights of one token: 1,000 rules take about 64 kB; beyond it the feed ' +
+      'largest feed of the rights of one token: 1,000 rules take 45 to 88 kB; beyond it the feed ' +
       'is refused, because a part of it would decide wrongly',
   },
   {
@@ -134,9 +134,7 @@ export const LIMITS = [
     min: 1000,
     max: 86_400_000,
     default: 600_000,
-    why:
-      'milliseconds for which a reader of events may stand still before its connection is ' +
-      'closed',
+    why: 'how long a reader of events may stop reading before its connection is closed',
   },
   {
     key: 'limits.streamsPerToken',
@@ -282,8 +280,8 @@ export const LIMITS = [
     max: 4_294_967_296,
     default: 536_870_912,
     why:
-      'largest snapshot that can be restored, after decompression: it is in memory while ' +
-      'the state is replaced',
+      'largest snapshot that can be restored, after decompression: until it replaces the ' +
+      'state, the disk has both',
   },
   {
     key: 'limits.pendingWrites',
@@ -338,7 +336,7 @@ export const LIMITS = [
     min: 0,
     max: 1_099_511_627_776,
     default: DEFAULT_LIMITS.diskReserveBytes,
-    why: 'free bytes on the disk below which writes are refused: the databases need space for compaction',
+    why: 'free bytes on the disk below which a leader hands over, or refuses writes if no voter has more: the databases need space for compaction',
   },
   {
     key: 'limits.secretsGoneMs',

@@ -173,7 +173,7 @@ const LIST = [
   {
     key: 'raft.sharedKeyFile',
     ...TEXT,
-    why: 'file with a secret (openssl rand -base64 32) that all members share if TLS is not used: it protects their traffic and lets a server ask to join, but makes none a member; during a rotation, the old and the new secret on two lines',
+    why: 'file with a secret (openssl rand -base64 32) that all members share if TLS is not used: it protects their traffic and lets a server ask to join, but does not make it a member; during a rotation, the old and the new secret on two lines',
   },
   {
     key: 'raft.tickMs',
