@@ -9,8 +9,8 @@ A node logs to its standard error: text on a terminal, elsewhere a JSON object a
 (\`log.format\`). Each line has \`time\` (RFC 3339, UTC), \`level\` (\`debug\`, \`info\`,
 \`warn\`, \`error\`), \`node\`, \`event\` and the sentence \`msg\`; some have more, such as
 \`peer\`, the name of the member that a line is about. Names of events keep their meaning,
-sentences may change: search and alert by \`event\`. Each line of level \`error\` needs somebody.
-No line holds a secret.
+sentences may change: search and alert by \`event\`. Each line of level \`error\`
+needs attention. No line contains a secret.
 
 \`log.level: "debug"\` adds a line for each request, with its route in place of names, and each
 decision of Raft ([operations.md](operations.md#8-what-to-watch)).
