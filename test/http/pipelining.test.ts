@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
+import { HELD_MS_MAX } from '../../src/http/request/parameters.js';
 import type { ApiRequest, Route } from '../../src/http/routes/types.js';
 import { anyObject } from '../../src/languages/fields.js';
 import { ended, type Front, startFront } from './harness.js';
@@ -210,6 +211,14 @@ describe('http: pipelined requests', () => {
     await until(() => front.app.held.count === 4);
     front.app.held.release();
     await until(() => statuses(client.text()) === MOST + 5);
+  });
+
+  it('that are held have their own time behind a long response', async () => {
+    const client = open(get('/v1/long') + get('/v1/held?index=1') + get('/v1/late'));
+    await until(() => waiting.length === 1);
+    front.app.held.release();
+    await until(() => statuses(client.text()) === 2);
+    expect(waiting[0]!.incoming.socket.timeout).to.be.greaterThan(HELD_MS_MAX);
   });
 
   it('end with 400 where they are no HTTP', async () => {

@@ -24,6 +24,7 @@ import { mustBeObject, parseJson } from './body.js';
 import {
   checkCacheControl,
   checkPartition,
+  HELD_MS_MAX,
   NO_QUERY,
   namespaceName,
   parameterOf,
@@ -221,6 +222,9 @@ export class HttpRequest extends Responder implements ApiRequest {
     else {
       const client = this.client();
       held.enter(client, end, this.target.route.isFeed);
+      // a long response before it on its connection leaves the time limit of its own reader
+      const { stalledMs } = this.front.options.limits;
+      if (this.res.socket === null) this.res.setTimeout(HELD_MS_MAX + stalledMs);
       // Node reads the rest of a request after its response. This need not wait for the change.
       this.incoming.resume();
       onceGone(this.incoming, this.res, () => {
