@@ -165,6 +165,17 @@ export function memberOf(text: string): InitialMember {
   return { name, address };
 }
 
+/** How the words of a schema are said to people. */
+const IN_WORDS: Readonly<Record<string, string>> = {
+  '<=': 'at most',
+  '>=': 'at least',
+  array: 'a list',
+  boolean: 'true or false',
+  integer: 'an integer',
+  object: 'an object',
+  string: 'a string',
+};
+
 function schemaFaults(tree: Tree): string[] {
   if (validateSettings(tree)) return [];
   return (validateSettings.errors ?? []).map((error) => {
@@ -174,7 +185,8 @@ function schemaFaults(tree: Tree): string[] {
     const allowed =
       error.keyword === 'enum' ? `: ${error.params['allowedValues'].join(' or ')}` : '';
     const isMember = error.keyword === 'pattern' && setting?.type === 'members';
-    const message = isMember ? 'must be name=host:port' : `${error.message}${allowed}`;
+    const words = error.message?.replace(/(?<=^must be )\S+/, (word) => IN_WORDS[word] ?? word);
+    const message = isMember ? 'must be name=host:port' : `${words}${allowed}`;
     return `${key || 'the configuration'}: ${message}${setting ? ` (${setting.why})` : ''}`;
   });
 }
