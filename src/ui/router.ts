@@ -34,6 +34,12 @@ function current(visit: number): Place {
 /** The present place. */
 export const place: Store<Place> = store(current(0));
 
+/** Returns what tells whether the user is still on the page of the moment of the call. */
+export function visited(): () => boolean {
+  const { visit: begun } = place.get();
+  return () => place.get().visit === begun;
+}
+
 const visit = (): void => place.set(current(place.get().visit + 1));
 addEventListener('popstate', visit);
 

@@ -1,7 +1,7 @@
 /** Requests that wait or fail, and the session: what the pages keep, send and forget. */
 import { expect } from 'chai';
 import type { Page, Route } from 'playwright-core';
-import { apply, button, create, saved } from './actions.js';
+import { apply, button, create, reviewOf, saved, write } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -86,6 +86,36 @@ describePages('the web UI that waits', 1, (stage) => {
     expect(sent).to.equal(before);
   });
 
+  it('makes no planned change that is given up, or whose page the user has left', async () => {
+    const Objects = [{ Type: 'policy', Object: { Name: 'planned', Rules: '' } }];
+    const { page } = await stage.visit('/plan');
+    await page.clock.install();
+    let sent = 0;
+    await page.route('**/v1/apply*', (route) => {
+      sent += 1;
+      return withoutLeader(route);
+    });
+    const review = reviewOf(page);
+    for (const leave of [
+      () => review.getByRole('button', { name: 'Back' }).click(),
+      () => page.goBack(),
+    ]) {
+      await page.getByRole('link', { name: 'Roles', exact: true }).click();
+      await page.getByRole('link', { name: 'Plan', exact: true }).click();
+      await write(page, 'Set', JSON.stringify({ Objects }));
+      await button(page, 'Plan').click();
+      await review.getByRole('button', { name: 'Apply' }).click();
+      await review.getByText('No cluster leader: trying again').waitFor();
+      await leave();
+      await review.waitFor({ state: 'detached' });
+      const before = sent;
+      await page.clock.runFor(10_000);
+      await page.getByRole('combobox', { name: 'Namespace' }).selectOption('team-a');
+      await page.waitForURL(/ns=team-a/);
+      expect(sent).to.equal(before);
+    }
+  });
+
   it('hands leadership over only once when it fails', async () => {
     const { page } = await stage.visit('/');
     let sent = 0;
@@ -129,6 +159,27 @@ describePages('the web UI that waits', 1, (stage) => {
     release();
     await page.getByRole('region', { name: 'The new SecretID' }).waitFor();
     expect(sent).to.equal(1);
+  });
+
+  it('leaves the user on the page to which they went while it cloned a token', async () => {
+    const { page } = await stage.visit(`/tokens/${sample.token.AccessorID}`);
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const asked = page.waitForRequest('**/clone');
+    await page.route('**/clone', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await button(page, 'Clone').click();
+    await asked;
+    await page.getByRole('link', { name: 'Who can', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Segment' }).fill('typed');
+    release();
+    await page.getByRole('region', { name: 'The new SecretID' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Who can' }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Segment' }).inputValue()).to.equal('typed');
   });
 });
 

@@ -75,9 +75,14 @@ export const planUndo = (Index: number, signal?: AbortSignal): Promise<Plan> =>
   question<Plan>('/v1/undo', { Index, DryRun: true }, { signal });
 
 /** Undoes it as it was planned. Throws `Problem`. */
-export async function undo(Index: number, { Expected }: Plan, reason: string): Promise<Applied> {
+export async function undo(
+  Index: number,
+  { Expected }: Plan,
+  reason: string,
+  signal: AbortSignal,
+): Promise<Applied> {
   const body = { Index, Expected, ...(reason !== '' && { Reason: reason }) };
-  return (await ask<Applied>('/v1/undo', { method: 'POST', body })).value;
+  return (await ask<Applied>('/v1/undo', { method: 'POST', body, signal })).value;
 }
 
 /** Reads what refers to an object. Throws `Problem`. */

@@ -26,7 +26,7 @@ export function needOf(type: string, [kind = '', ...name]: readonly string[], ns
 /** Undoes all that an entry has changed. */
 export const undoing = (index: number): Act => ({
   plan: (signal) => planUndo(index, signal),
-  apply: (plan, reason) => undo(index, plan, reason),
+  apply: (plan, reason, signal) => undo(index, plan, reason, signal),
 });
 
 /** Makes an object again what it was by an earlier version. */
@@ -42,6 +42,6 @@ export function goingBack(type: string, id: readonly string[], version: number):
       set = { Objects: [{ Type: type, Object: again }] };
       return planSet(set, signal);
     },
-    apply: (plan, reason) => applySet(set, plan, reason),
+    apply: (plan, reason, signal) => applySet(set, plan, reason, signal),
   };
 }

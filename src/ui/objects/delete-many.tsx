@@ -28,7 +28,7 @@ function DeleteSet({ type, objects, onDone, onBack }: DeleteManyParts) {
     const set: ChangeSet = { Delete: objects.map((object) => byName(type, object)) };
     return {
       plan: (signal) => planSet(set, signal),
-      apply: (plan, reason) => applySet(set, plan, reason),
+      apply: (plan, reason, signal) => applySet(set, plan, reason, signal),
     };
   }, []);
   return (
@@ -43,10 +43,9 @@ function DeleteSet({ type, objects, onDone, onBack }: DeleteManyParts) {
 /** Sets hold no tokens: each is deleted for itself. Those that are gone already do no harm. */
 function DeleteEach({ type, objects, onDone, onBack }: DeleteManyParts) {
   const [done, setDone] = useState(0);
-  const { problem, isBusy, attempt } = useAttempt();
+  const { problem, isBusy, attempt, stop } = useAttempt(onBack);
   const count = plural(objects.length, type.noun);
-  const apply = async (reason: string): Promise<void> => {
-    const { signal } = new AbortController();
+  const apply = async (reason: string, signal: AbortSignal): Promise<void> => {
     for (const [nth, object] of objects.entries()) {
       if (nth < done) continue;
       const before = { object, index: object.ModifyIndex };
@@ -61,8 +60,8 @@ function DeleteEach({ type, objects, onDone, onBack }: DeleteManyParts) {
     <ReviewDialog
       isReady
       isBusy={isBusy}
-      onApply={(reason) => void attempt(() => apply(reason))}
-      onBack={onBack}
+      onApply={(reason) => void attempt((signal) => apply(reason, signal))}
+      onBack={isBusy ? stop : onBack}
     >
       <p>{TEXT.list.deleteTokens(count)}</p>
       <ul>

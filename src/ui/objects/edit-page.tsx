@@ -12,7 +12,7 @@ import { Link } from '../parts/link.js';
 import { Empty, ProblemNotice, ReadOnly } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
-import { go, hrefOf, type Place, place } from '../router.js';
+import { go, hrefOf, type Place, visited } from '../router.js';
 import { TEXT } from '../texts.js';
 import { ConflictNotice, FormDiff, Merging } from './conflict.js';
 import { Control } from './control.js';
@@ -203,19 +203,18 @@ function FormDialog({
   onClose: () => void;
 }) {
   const { before } = editing.edit!;
-  const { visit } = place.get();
-  const isLeft = (): boolean => place.get().visit !== visit;
+  const isHere = visited();
   const apply = async (planned: Planned, reason: string): Promise<void> => {
     const written = await editing.write(planned, reason);
     // The dialog goes on with what is merged.
     if (written === 'overtaken') return;
     onClose();
-    if (written !== undefined && !isLeft()) leadTo(written);
+    if (written !== undefined && isHere()) leadTo(written);
   };
   const remove = async ({ object }: Version, reason: string): Promise<void> => {
     const isRemoved = await editing.remove(reason);
     onClose();
-    if (!isRemoved || isLeft()) return;
+    if (!isRemoved || !isHere()) return;
     leaveNote(TEXT.form.deleted(type.nameOf(object)));
     go(hrefOf([type.slug, ...type.idOf(object).slice(0, -1)]));
   };

@@ -1,7 +1,7 @@
 /** Who is behind a token of a login: everything of that identity revoked, and its blocks. */
 import { useState } from 'preact/hooks';
 import type { BlockRow, Revoked } from '../../api/endpoints/identities.js';
-import { ask, read } from '../api/client.js';
+import { type Ask, ask, read } from '../api/client.js';
 import type { Stored } from '../api/types.js';
 import { Who } from '../history/made.js';
 import { BLOCK_FOR } from '../identity-texts.js';
@@ -15,7 +15,7 @@ import { useMay } from '../parts/rights.js';
 import { Table, Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { ReviewDialog } from '../plan/review.js';
-import { go, hrefOf, namespace } from '../router.js';
+import { go, hrefOf, namespace, visited } from '../router.js';
 import { TEXT } from '../texts.js';
 import { leaveNote } from './note.js';
 
@@ -79,17 +79,19 @@ export function RevokeIdentity({ of }: { of: Identity | undefined }) {
 
 function RevokeDialog({ of, onBack }: { of: Identity; onBack: () => void }) {
   const [blockFor, setBlockFor] = useState<string>(BLOCK_FOR[0]);
-  const { problem: refused, isBusy, attempt } = useAttempt();
+  const { problem: refused, isBusy, attempt, stop } = useAttempt(onBack);
   const body = { AuthMethod: of.AuthMethod, Namespace: of.Namespace, Subject: of.Subject };
-  const send = (more: object, how: object) =>
+  const send = (more: object, how: Ask) =>
     ask<Revoked>('/v1/acl/tokens/revoke', { method: 'POST', body: { ...body, ...more }, ...how });
   const { value, problem, isLoading } = useLoad(
     (signal) => send({ DryRun: true }, { signal, isRead: true }),
     [],
   );
-  const revoke = async (Reason: string): Promise<void> => {
+  const revoke = async (Reason: string, signal: AbortSignal): Promise<void> => {
+    const isHere = visited();
     const BlockFor = blockFor === BLOCK_FOR[0] ? undefined : blockFor;
-    const done = await send({ DryRun: false, BlockFor, ...(Reason && { Reason }) }, {});
+    const done = await send({ DryRun: false, BlockFor, ...(Reason && { Reason }) }, { signal });
+    if (!isHere()) return;
     leaveNote(TEXT.identity.done(done.value.Total));
     go(hrefOf(['tokens']));
   };
@@ -98,8 +100,8 @@ function RevokeDialog({ of, onBack }: { of: Identity; onBack: () => void }) {
     <ReviewDialog
       isReady={!isLoading}
       isBusy={isBusy}
-      onApply={value && ((reason) => void attempt(() => revoke(reason)))}
-      onBack={onBack}
+      onApply={value && ((reason) => void attempt((signal) => revoke(reason, signal)))}
+      onBack={isBusy ? stop : onBack}
     >
       <ProblemNotice problem={problem ?? refused} />
       <dl>
@@ -137,8 +139,8 @@ export function Blocks({ method }: { method: string }) {
   const may = useMay('acl:write');
   if (value === undefined || value.length === 0)
     return problem?.code === 'unavailable' ? null : <ProblemNotice problem={problem} />;
-  const lift = async (id: string): Promise<void> => {
-    await ask(`/v1/acl/identity-block/${id}`, { method: 'DELETE' });
+  const lift = async (id: string, signal: AbortSignal): Promise<void> => {
+    await ask(`/v1/acl/identity-block/${id}`, { method: 'DELETE', signal });
     reload();
   };
   return (
@@ -157,7 +159,7 @@ export function Blocks({ method }: { method: string }) {
                 type="button"
                 disabled={isBusy || may === false}
                 aria-label={TEXT.identity.liftOf(whomOf(block))}
-                onClick={() => void attempt(() => lift(block.ID))}
+                onClick={() => void attempt((signal) => lift(block.ID, signal))}
               >
                 {TEXT.identity.lift}
               </button>

@@ -1,7 +1,7 @@
 /** How a form is saved, together with what somebody else has changed meanwhile. */
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { go, hrefOf, place } from '../router.js';
+import { go, hrefOf, visited } from '../router.js';
 import { TEXT } from '../texts.js';
 import type { Collision } from './merge.js';
 import { leaveNote } from './note.js';
@@ -77,9 +77,9 @@ export function useSaving(
 
 /** Writes a new object without a review. */
 async function writeNew(editing: Editing): Promise<void> {
-  const { visit } = place.get();
+  const isHere = visited();
   const written = await editing.write(undefined, '');
-  if (typeof written === 'object' && place.get().visit === visit) leadTo(written);
+  if (typeof written === 'object' && isHere()) leadTo(written);
 }
 
 /** Goes to what was written. */

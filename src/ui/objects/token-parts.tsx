@@ -12,7 +12,7 @@ import { Panel } from '../parts/panel.js';
 import { useMay } from '../parts/rights.js';
 import { Term } from '../parts/table.js';
 import { Time } from '../parts/time.js';
-import { go, hrefOf } from '../router.js';
+import { go, hrefOf, visited } from '../router.js';
 import { TEXT } from '../texts.js';
 import { IdentityTerm, RevokeIdentity, useIdentity } from './identity.js';
 import { LastUsed } from './last-used.js';
@@ -61,11 +61,12 @@ export function TokenParts({ token }: { token: Stored }) {
 function Clone({ accessor }: { accessor: string }) {
   const { problem, isBusy, attempt } = useAttempt();
   const may = useMay('acl:write');
-  const clone = async (): Promise<void> => {
+  const clone = async (signal: AbortSignal): Promise<void> => {
+    const isHere = visited();
     const path = `/v1/acl/token/${accessor}/clone`;
-    const { value } = await ask<Stored>(path, { method: 'PUT', body: {} });
+    const { value } = await ask<Stored>(path, { method: 'PUT', body: {}, signal });
     noteSecret(value);
-    go(hrefOf(['tokens', String(value['AccessorID'])]));
+    if (isHere()) go(hrefOf(['tokens', String(value['AccessorID'])]));
   };
   return (
     <>

@@ -65,7 +65,7 @@ export function PlanPage() {
 
 const planning = (set: ChangeSet): Act => ({
   plan: (signal) => planSet(set, signal),
-  apply: (plan, reason) => applySet(set, plan, reason),
+  apply: (plan, reason, signal) => applySet(set, plan, reason, signal),
 });
 
 /** Reads the text of a file. Nothing is sent. */

@@ -60,7 +60,7 @@ export const ReasonField = (props: { value: string; onInput: (value: string) => 
 /** Something that is planned before it is done. */
 export interface Act {
   plan(signal: AbortSignal): Promise<Plan>;
-  apply(plan: Plan, reason: string): Promise<Applied>;
+  apply(plan: Plan, reason: string, signal: AbortSignal): Promise<Applied>;
 }
 
 /** Plans an act, shows the plan, and does it. If something changes meanwhile, plans it again. */
@@ -74,11 +74,11 @@ export function ActDialog({
   onBack: () => void;
 }) {
   const { value: plan, problem, isLoading, reload } = useLoad(act.plan, [act]);
-  const { problem: refused, isBusy, attempt } = useAttempt();
+  const { problem: refused, isBusy, attempt, stop } = useAttempt(onBack);
   const [isNew, setNew] = useState(false);
-  const apply = async (of: Plan, reason: string): Promise<void> => {
+  const apply = async (of: Plan, reason: string, signal: AbortSignal): Promise<void> => {
     try {
-      onDone(await act.apply(of, reason));
+      onDone(await act.apply(of, reason, signal));
     } catch (error) {
       if (!isOutdated(error)) throw error;
       setNew(true);
@@ -90,8 +90,10 @@ export function ActDialog({
     <ReviewDialog
       isReady={!isLoading}
       isBusy={isBusy}
-      onApply={mayApply ? (reason) => void attempt(() => apply(plan, reason)) : undefined}
-      onBack={onBack}
+      onApply={
+        mayApply ? (reason) => void attempt((signal) => apply(plan, reason, signal)) : undefined
+      }
+      onBack={isBusy ? stop : onBack}
     >
       <ProblemNotice problem={problem ?? refused} />
       {isNew && (

@@ -43,9 +43,14 @@ function typedValue(member: string, stored: unknown, text: string): unknown {
 }
 
 /** Writes a configuration if it is still the one that was read. Throws `Problem`. */
-async function write({ path, byCas }: Configuration, stored: Stored, changed: object) {
+async function write(
+  { path, byCas }: Configuration,
+  stored: Stored,
+  changed: object,
+  signal: AbortSignal,
+) {
   const { ModifyIndex, CreateIndex: _created, ...rest } = stored;
-  const how = { method: 'PUT', body: { ...rest, ...changed } } as const;
+  const how = { method: 'PUT', body: { ...rest, ...changed }, signal } as const;
   const outdated = new Problem(412, { detail: T.outdated });
   if (byCas) {
     const isWritten = await read(path, { ...how, query: { cas: String(ModifyIndex) } });
@@ -79,10 +84,10 @@ function useTyped(of: Configuration) {
     setSaved(false);
     setReview(Object.fromEntries(values));
   };
-  const apply = async (changed: object): Promise<void> => {
+  const apply = async (changed: object, signal: AbortSignal): Promise<void> => {
     setReview(undefined);
     try {
-      await write(of, stored!, changed);
+      await write(of, stored!, changed, signal);
       setTyped({});
       setSaved(true);
     } finally {
@@ -133,7 +138,9 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
           isReady
           isBusy={isBusy}
           mayReason={false}
-          onApply={isEmpty(review) ? undefined : () => void attempt(() => form.apply(review))}
+          onApply={
+            isEmpty(review) ? undefined : () => void attempt((signal) => form.apply(review, signal))
+          }
           onBack={() => form.setReview(undefined)}
         >
           <Changes stored={stored!} changed={review} />
