@@ -48,6 +48,20 @@ describePages('the web UI that waits', 1, (stage) => {
     expect(JSON.stringify(Versions)).not.to.include('given up');
   });
 
+  it('keeps the reason of a write that fails', async () => {
+    const { page } = await stage.visit(`/roles/${sample.role.ID}`);
+    await page.getByRole('textbox', { name: 'Description' }).fill('for a reason');
+    await page.route('**/v1/apply*', (route) => route.fulfill({ status: 500, body: 'Broken' }));
+    await button(page, 'Save').click();
+    const review = reviewOf(page);
+    const reason = review.getByRole('textbox', { name: 'Reason' });
+    await reason.fill('a long story');
+    await review.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('alert').getByText('Broken').waitFor();
+    await button(page, 'Save').click();
+    expect(await reason.inputValue()).to.equal('a long story');
+  });
+
   it('says what a new object waits for, and sends nothing once it is given up', async () => {
     const { page } = await stage.visit('/policies?new');
     await page.getByRole('textbox', { name: 'Name' }).fill('given-up');

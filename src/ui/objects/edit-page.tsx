@@ -203,6 +203,8 @@ function FormDialog({
   onClose: () => void;
 }) {
   const { before } = editing.edit!;
+  // A refusal closes the dialog, and what was typed in it stays.
+  const reasonings = { review: useState(''), delete: useState('') };
   const isHere = visited();
   const apply = async (planned: Planned, reason: string): Promise<void> => {
     const written = await editing.write(planned, reason);
@@ -219,13 +221,22 @@ function FormDialog({
     go(hrefOf([type.slug, ...type.idOf(object).slice(0, -1)]));
   };
   if (open === 'review')
-    return <WriteDialog type={type} editing={editing} onApply={apply} onBack={onClose} />;
+    return (
+      <WriteDialog
+        type={type}
+        editing={editing}
+        reasoning={reasonings.review}
+        onApply={apply}
+        onBack={onClose}
+      />
+    );
   if (open === undefined || before === undefined) return null;
   return (
     <DeleteDialog
       type={type}
       before={before}
       isBusy={editing.isBusy}
+      reasoning={reasonings.delete}
       onDelete={(reason) => remove(before, reason)}
       onCancel={editing.isBusy ? editing.stop : onClose}
     />

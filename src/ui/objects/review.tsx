@@ -8,7 +8,7 @@ import { useLoad } from '../parts/load.js';
 import { ProblemNotice, Trouble } from '../parts/notice.js';
 import { Impact } from '../plan/impact.js';
 import { IfDeleted, UsedBy } from '../plan/refs-view.js';
-import { ReasonField, ReviewDialog } from '../plan/review.js';
+import { ReasonField, type Reasoning, ReviewDialog } from '../plan/review.js';
 import { PlanView, type WholeText } from '../plan/view.js';
 import { TEXT } from '../texts.js';
 import { ConflictNotice, FormDiff } from './conflict.js';
@@ -21,11 +21,13 @@ import type { Editing } from './use-edit.js';
 export function WriteDialog({
   type,
   editing,
+  reasoning,
   onApply,
   onBack,
 }: {
   type: ObjectType;
   editing: Editing;
+  reasoning: Reasoning;
   onApply: (planned: Planned, reason: string) => void;
   /** Called when the user goes back, and when there is nothing to apply. */
   onBack: () => void;
@@ -47,6 +49,7 @@ export function WriteDialog({
       isReady={planned !== undefined}
       isBusy={editing.isBusy}
       mayReason={planned === undefined || plan !== undefined}
+      reasoning={reasoning}
       onApply={planned && ((reason) => onApply(planned, reason))}
       onBack={editing.isBusy ? editing.stop : onBack}
     >
@@ -104,16 +107,17 @@ export function DeleteDialog({
   type,
   before,
   isBusy,
+  reasoning: [reason, setReason],
   onDelete,
   onCancel,
 }: {
   type: ObjectType;
   before: Version;
   isBusy: boolean;
+  reasoning: Reasoning;
   onDelete: (reason: string) => void;
   onCancel: () => void;
 }) {
-  const [reason, setReason] = useState('');
   const { object } = before;
   const { value: plan, isLoading } = useLoad((signal) => planRemoval(type, before, signal), []);
   return (

@@ -10,11 +10,15 @@ import { ProblemNotice, Status, Trouble } from '../parts/notice.js';
 import { TEXT } from '../texts.js';
 import { PlanView } from './view.js';
 
+/** A reason that is typed, and what changes it. */
+export type Reasoning = readonly [reason: string, set: (reason: string) => void];
+
 /** Shows what will be written. Without `onApply` it cannot be, or not yet. */
 export function ReviewDialog({
   isReady,
   isBusy,
   mayReason = true,
+  reasoning,
   onApply,
   onBack,
   children,
@@ -24,11 +28,14 @@ export function ReviewDialog({
   isBusy: boolean;
   /** Whether a reason is kept. */
   mayReason?: boolean;
+  /** The reason that was typed, if it outlives the dialog. */
+  reasoning?: Reasoning;
   onApply: ((reason: string) => void) | undefined;
   onBack: () => void;
   children: ComponentChildren;
 }) {
-  const [reason, setReason] = useState('');
+  const own = useState('');
+  const [reason, setReason] = reasoning ?? own;
   return (
     <Dialog title={TEXT.review.title} onClose={onBack}>
       <Status>{!isReady && TEXT.review.planning}</Status>
