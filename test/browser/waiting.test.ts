@@ -130,6 +130,26 @@ describePages('the web UI that waits', 1, (stage) => {
     }
   });
 
+  it('keeps what is typed while a new object waits that is then refused', async () => {
+    const { page } = await stage.visit('/policies?new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('slow');
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/v1/acl/policy', async (route) => {
+      await released;
+      await route.fulfill({ status: 400, body: 'Not like this' });
+    });
+    await button(page, 'Save').click();
+    await button(page, 'Cancel').waitFor();
+    const description = page.getByRole('textbox', { name: 'Description' });
+    await description.fill('typed meanwhile');
+    release();
+    await page.getByRole('alert').getByText('Not like this').waitFor();
+    expect(await description.inputValue()).to.equal('typed meanwhile');
+  });
+
   it('hands leadership over only once when it fails', async () => {
     const { page } = await stage.visit('/');
     let sent = 0;

@@ -135,7 +135,8 @@ export function useEdit(
     setBegun({ edit });
     const { done, ...begun } = await outcomeOf(type, edit, run, waiting.current.signal);
     if (done === 'overtaken') keep(key, begun.edit);
-    setBegun(begun);
+    // What was typed meanwhile stays.
+    setBegun((now) => (now.edit === edit ? begun : { ...begun, edit: now.edit }));
     setBusy(false);
     return done;
   };
