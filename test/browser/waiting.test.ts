@@ -150,6 +150,24 @@ describePages('the web UI that waits', 1, (stage) => {
     expect(await description.inputValue()).to.equal('typed meanwhile');
   });
 
+  it('goes on saying what a request waits for when others are answered', async () => {
+    const { page } = await stage.visit('/policies?new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('waits');
+    await page.route('**/v1/acl/policy', withoutLeader);
+    await button(page, 'Save').click();
+    await page.getByRole('status').getByText('No cluster leader: trying again').waitFor();
+    await page.evaluate(`{
+      const says = () => document.querySelector('main').textContent.includes('No cluster leader');
+      window.silent = 0;
+      new MutationObserver(() => {
+        if (!says()) window.silent += 1;
+      }).observe(document.body, { childList: true, characterData: true, subtree: true });
+    }`);
+    for (let answered = 0; answered < 3; answered += 1)
+      await page.waitForResponse('**/v1/status/leader*');
+    expect(await page.evaluate('window.silent')).to.equal(0);
+  });
+
   it('hands leadership over only once when it fails', async () => {
     const { page } = await stage.visit('/');
     let sent = 0;

@@ -82,21 +82,27 @@ function headersOf({ token = session.get().token, body, ifMatch, reason }: Ask):
   return headers;
 }
 
-/** Waits before a request is sent again. Throws the reason of the signal when it is aborted. */
-async function pause(signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      signal?.throwIfAborted();
-      const timer = setTimeout(resolve, RETRY_MS);
-      signal?.addEventListener('abort', () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      });
+/** What keeps each request waiting. */
+const waits = new Map<Sent, string>();
+
+/** Waits before a request is sent again, and says why. Throws the reason of the signal. */
+async function pause(sent: Sent, why: string): Promise<void> {
+  const { signal } = sent;
+  waits.set(sent, why);
+  trouble.set(why);
+  await new Promise<void>((resolve, reject) => {
+    signal?.throwIfAborted();
+    const timer = setTimeout(resolve, RETRY_MS);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
     });
-  } catch (error) {
-    trouble.set(undefined);
-    throw error;
-  }
+  });
+}
+
+/** Says what keeps the other requests waiting, if anything does. */
+function endWait(sent: Sent): void {
+  if (waits.delete(sent)) trouble.set([...waits.values()].at(-1));
 }
 
 /** Whether a request may be sent again: nothing has happened, or it changes nothing. */
@@ -122,14 +128,14 @@ async function respond(path: string, ask: Ask = {}): Promise<Response> {
   ask.signal?.throwIfAborted();
   const sent = sentOf(path, ask);
   let { token } = session.get();
-  for (;;) {
-    const problem = await attempt(sent);
-    if (!(problem instanceof Problem)) {
-      trouble.set(undefined);
-      return problem;
-    }
-    if (ask.once === true || !mayRepeat(problem, ask)) {
-      trouble.set(undefined);
+  try {
+    for (;;) {
+      const problem = await attempt(sent);
+      if (!(problem instanceof Problem)) return problem;
+      if (ask.once !== true && mayRepeat(problem, ask)) {
+        await pause(sent, TEXT.trouble[problem.code === 'no_leader' ? 'noLeader' : 'waiting']);
+        continue;
+      }
       if (!isOwnGone(problem, path, ask)) throw problem;
       const next = await successorOf(token);
       if (next === undefined) {
@@ -140,10 +146,9 @@ async function respond(path: string, ask: Ask = {}): Promise<Response> {
       ask.signal?.throwIfAborted();
       token = next;
       sent.headers.set('X-Consul-Token', next);
-      continue;
     }
-    trouble.set(problem.code === 'no_leader' ? TEXT.trouble.noLeader : TEXT.trouble.waiting);
-    await pause(ask.signal);
+  } finally {
+    endWait(sent);
   }
 }
 
