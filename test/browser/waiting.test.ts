@@ -62,6 +62,26 @@ describePages('the web UI that waits', 1, (stage) => {
     expect(await reason.inputValue()).to.equal('a long story');
   });
 
+  it('keeps the dialog of a write that was sent, however often Escape is pressed', async () => {
+    const { page } = await stage.visit(`/roles/${sample.role.ID}`);
+    await page.getByRole('textbox', { name: 'Description' }).fill('escaped');
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/v1/apply*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await button(page, 'Save').click();
+    const review = reviewOf(page);
+    await review.getByRole('button', { name: 'Apply' }).click();
+    for (let pressed = 0; pressed < 4; pressed += 1) await page.keyboard.press('Escape');
+    await review.waitFor();
+    release();
+    await saved(page);
+  });
+
   it('says what a new object waits for, and sends nothing once it is given up', async () => {
     const { page } = await stage.visit('/policies?new');
     await page.getByRole('textbox', { name: 'Name' }).fill('given-up');

@@ -37,6 +37,8 @@ export function Dialog({
         event.preventDefault();
         onClose();
       }}
+      // Browsers close a dialog by a repeated Escape, whatever the page says.
+      onClose={() => element.current?.showModal()}
     >
       <h2 id={id} tabIndex={-1} ref={heading}>
         {title}
