@@ -108,6 +108,15 @@ describePages('objects in the web UI', 1, (stage) => {
     expect(await field(page, 'Selector').inputValue()).to.equal('');
   });
 
+  it('that link others have a draft for each that they link', async () => {
+    const { page } = await stage.visit('/tokens?new&Policies=blue');
+    await page.getByRole('list', { name: 'Chosen: Policies' }).getByText('blue').waitFor();
+    await page.getByRole('textbox', { name: 'Description' }).fill('of a policy');
+    await page.goto(stage.hrefOf('/tokens?new&Roles=blue'));
+    await page.getByRole('list', { name: 'Chosen: Roles' }).getByText('blue').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Description' }).inputValue()).to.equal('');
+  });
+
   it('say before a deletion what it does, and who links to the object', async () => {
     const { ID } = await stage.api<{ ID: string }>('PUT /v1/acl/policy', { Name: 'shared' });
     const Policies = [{ ID }];

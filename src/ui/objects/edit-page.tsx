@@ -36,7 +36,7 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
   const id = isNew ? undefined : at.parts.slice(1);
   const ns = at.query.get('ns') ?? '';
   const given = givenBy(at.query);
-  const key = [ns, ...at.parts, isNew ? 'new' : '', ...Object.values(given)].join('/');
+  const key = [ns, ...at.parts, isNew ? 'new' : '', ...Object.entries(given).flat()].join('/');
   const editing = useEdit(type, id, key, given);
   // The editor comes while the object is read.
   useLayoutEffect(() => {
