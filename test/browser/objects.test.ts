@@ -117,6 +117,16 @@ describePages('objects in the web UI', 1, (stage) => {
     expect(await page.getByRole('textbox', { name: 'Description' }).inputValue()).to.equal('');
   });
 
+  it('are made by a form, whatever kind the address names', async () => {
+    for (const kind of ['constructor', '__proto__', 'no-such-kind']) {
+      const { page, faults } = await stage.visit(`/config/${kind}?new`);
+      await page.getByRole('heading', { level: 1, name: 'New config entry' }).waitFor();
+      await page.getByRole('textbox', { name: 'Name' }).waitFor();
+      expect(await page.getByLabel('Kind').inputValue()).to.equal('service-defaults');
+      expect(faults).to.deep.equal([]);
+    }
+  });
+
   it('say before a deletion what it does, and who links to the object', async () => {
     const { ID } = await stage.api<{ ID: string }>('PUT /v1/acl/policy', { Name: 'shared' });
     const Policies = [{ ID }];

@@ -79,7 +79,7 @@ export const configType = (kind: string | undefined, name = ''): ObjectType => (
       key: 'Kind',
       label: TEXT.field.kind,
       help: '',
-      initial: kind ?? 'service-defaults',
+      initial: KINDS.find((row) => row.kind === kind)?.kind ?? 'service-defaults',
       isFixed: true,
     },
     { ...text('Name'), key: 'Name', label: TEXT.field.name, initial: '', isFixed: true },
