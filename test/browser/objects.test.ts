@@ -49,6 +49,24 @@ describePages('objects in the web UI', 1, (stage) => {
     await page.getByText('Allowed.', { exact: true }).waitFor();
   });
 
+  it('try rules once at a time, so that the last answer is that of the last rules', async () => {
+    const { page } = await stage.visit('/policies?new');
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/v1/acl/authorize/explain', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await write(page, 'Rules', 'service "web" { policy = "write" }');
+    await button(page, 'Explain').click();
+    await page.getByRole('button', { name: 'Explain', disabled: true }).waitFor();
+    release();
+    await page.getByText('Allowed.', { exact: true }).waitFor();
+    expect(await button(page, 'Explain').isDisabled()).to.equal(false);
+  });
+
   it('link others by name; a new token shows its secret once', async () => {
     const { page } = await stage.visit('/tokens?new');
     await page.getByRole('textbox', { name: 'Description' }).fill('fresh');

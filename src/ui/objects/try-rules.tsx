@@ -17,7 +17,7 @@ export function TryRules({ rules }: { rules: string }) {
     Segment: 'web',
   });
   const [explained, setExplained] = useState<Explained>();
-  const { problem, attempt } = useAttempt();
+  const { problem, isBusy, attempt } = useAttempt();
   const ask = async (): Promise<void> => {
     const body = { Draft: { Rules: rules }, Requests: [asked] };
     setExplained(await question<Explained>('/v1/acl/authorize/explain', body));
@@ -27,7 +27,9 @@ export function TryRules({ rules }: { rules: string }) {
       <p class="help">{TEXT.explain.tryAbout}</p>
       <Form onSubmit={() => void attempt(ask)}>
         <QuestionFields question={asked} onChange={setAsked} />
-        <button type="submit">{TEXT.explain.ask}</button>
+        <button type="submit" disabled={isBusy}>
+          {TEXT.explain.ask}
+        </button>
       </Form>
       <ProblemNotice problem={problem} />
       <Status>
