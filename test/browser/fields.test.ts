@@ -77,6 +77,24 @@ describePages('fields in the web UI', 1, (stage) => {
     await page.getByText('Allowed.', { exact: true }).waitFor();
   });
 
+  it('offer nothing that was found for an earlier text and does not fit any more', async () => {
+    const { page } = await stage.visit('/roles?new');
+    const policies = page.getByRole('combobox', { name: 'Policies' });
+    const offer = page.getByRole('option', { name: 'team-blue' });
+    await policies.fill('team');
+    await offer.waitFor();
+    // The next search is never answered.
+    await page.route('**/v1/acl/policies*', () => {});
+    await policies.fill('team-b');
+    await policies.press('ArrowDown');
+    await offer.and(page.locator('[aria-selected=true]')).waitFor();
+    await policies.fill('team-red');
+    await policies.press('ArrowDown');
+    await policies.press('Enter');
+    const chosen = page.getByRole('list', { name: 'Chosen: Policies' }).getByRole('listitem');
+    expect(await chosen.allTextContents()).to.deep.equal(['team-red×']);
+  });
+
   it('say by themselves what the server refused of them, and get the focus', async () => {
     await stage.api('PUT /v1/acl/role', { Name: 'taken' });
     const { page } = await stage.visit('/roles?new');

@@ -2,6 +2,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Stored } from '../api/types.js';
 import { configType } from '../config/type.js';
+import { hasWords } from '../lists/filter.js';
 import { readFirst } from '../lists/page.js';
 import type { ObjectType } from '../objects/type.js';
 import {
@@ -73,10 +74,6 @@ const decisions = (typed: string): readonly Target[] =>
       ]
     : [];
 
-/** Whether a text has all words that were typed. */
-const has = (text: string, words: readonly string[]): boolean =>
-  words.every((word) => text.toLowerCase().includes(word));
-
 /** Reads objects that have what was typed. Types that the user may not read are left out. */
 async function objects(typed: string, signal: AbortSignal): Promise<readonly Target[]> {
   if (typed === '') return [];
@@ -99,17 +96,16 @@ async function objects(typed: string, signal: AbortSignal): Promise<readonly Tar
 export function Palette({ onClose }: { onClose: () => void }) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
-  const words = typed.trim().toLowerCase().split(/\s+/).filter(Boolean);
   const settled = useSettled(typed.trim(), TYPING_MS);
   const { value: found = [], isLoading } = useLoad(
     (signal) => objects(settled, signal),
     [settled, session.get().token, namespace()],
   );
-  const known = [...pages(), ...actions()].filter(({ name }) => has(name, words));
+  const known = [...pages(), ...actions()].filter(({ name }) => hasWords(name, typed));
   const isCurrent = settled === typed.trim() && !isLoading;
   // What was found for an earlier text may not fit any more: Enter would lead elsewhere.
-  const fitting = isCurrent ? found : found.filter(({ name }) => has(name, words));
-  const targets = words.length === 0 ? known : [...decisions(typed.trim()), ...known, ...fitting];
+  const fitting = isCurrent ? found : found.filter(({ name }) => hasWords(name, typed));
+  const targets = typed.trim() === '' ? known : [...decisions(typed.trim()), ...known, ...fitting];
   const id = useId();
   const at = Math.min(chosen, Math.max(0, targets.length - 1));
   const move = (by: number): void =>

@@ -15,3 +15,10 @@ export function narrowing(typed: string): Narrowing {
   if (text === '') return {};
   return OPERATOR.test(text) ? { filter: text } : { search: text };
 }
+
+/** Whether a text has all words that were typed, in any letter case. */
+export const hasWords = (text: string, typed: string): boolean =>
+  typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.toLowerCase().includes(word));

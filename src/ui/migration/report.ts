@@ -2,6 +2,7 @@
 import type { Finding, Report, RightsDifference } from '../../api/migration-report.js';
 import type { Result } from '../api/types.js';
 import { isObject } from '../forms/layout.js';
+import { hasWords } from '../lists/filter.js';
 import { TEXT } from '../texts.js';
 
 const { problems } = TEXT.migration;
@@ -139,12 +140,10 @@ export interface Chosen {
 
 /** Returns the findings of a code and a type that have all words. */
 export function chosenOf(findings: readonly Finding[], { code, type, words }: Chosen): Finding[] {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   return findings.filter((one) => {
     if (code !== '' && one.Code !== code) return false;
     if (type !== '' && refIn(one.Ref).type !== type) return false;
-    const text = `${one.Ref} ${one.Message} ${one.Lost}`.toLowerCase();
-    return wanted.every((word) => text.includes(word));
+    return hasWords(`${one.Ref} ${one.Message} ${one.Lost}`, words);
   });
 }
 

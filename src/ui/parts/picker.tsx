@@ -1,6 +1,7 @@
 /** A text field that offers what fits to what is typed: arrow keys choose, Enter takes. */
 import type { RefObject } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
+import { hasWords } from '../lists/filter.js';
 import { TEXT } from '../texts.js';
 import { type FieldProps, Labelled } from './field.js';
 import { useLoad, useSettled } from './load.js';
@@ -32,13 +33,20 @@ export interface PickerParts {
 /** What a picker offers, and which of it the keys have reached. */
 function useOffers({ offersOf, source, typed }: PickerParts & { typed: string }) {
   const [isOpen, setOpen] = useState(false);
-  const [at, setAt] = useState(-1);
+  const [reached, setReached] = useState<string>();
   const settled = useSettled(typed, TYPING_MS);
-  const { value = [] } = useLoad(
+  const { value = [], isLoading } = useLoad(
     (signal) => (isOpen ? offersOf(settled.trim(), signal) : Promise.resolve([])),
     [settled, isOpen, source],
   );
-  return { offers: isOpen ? value : [], at, setAt, setOpen };
+  const isCurrent = settled === typed && !isLoading;
+  // What was found for an earlier text may not fit any more.
+  const fits = (offer: Offer): boolean =>
+    isCurrent || hasWords(`${offer.value} ${offer.label} ${offer.about}`, typed);
+  const offers = isOpen ? value.filter(fits) : [];
+  const at = offers.findIndex((offer) => offer.value === reached);
+  const setAt = (nth: number): void => setReached(offers[nth]?.value);
+  return { offers, at, setAt, setOpen };
 }
 
 /** The field, with a list of offers once it is clicked, typed into, or Arrow down is pressed. */
