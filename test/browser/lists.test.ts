@@ -61,6 +61,23 @@ describePages('lists and answers in the web UI', 1, (stage) => {
     await page.getByText('Nothing matches the filter').waitFor();
   });
 
+  it('show what the user may read from now on', async () => {
+    const rules = (resource: string): object => ({
+      Name: 'narrow',
+      Rules: `${resource} {\n  policy = "read"\n}\n`,
+    });
+    const { ID } = await stage.api<{ ID: string }>('PUT /v1/acl/policy', rules('service "web"'));
+    const { SecretID: token } = await stage.api<{ SecretID: string }>('PUT /v1/acl/token', {
+      Policies: [{ ID }],
+    });
+    const { page } = await stage.visit('/config/service-defaults', { token });
+    await page.getByText('1 in total').waitFor();
+    await stage.api(`PUT /v1/acl/policy/${ID}`, rules('service_prefix ""'));
+    await page.getByRole('link', { name: 'admin' }).waitFor();
+    await stage.api(`PUT /v1/acl/policy/${ID}`, rules('key "a"'));
+    await page.getByText('Your token may read none of what is here.').waitFor();
+  });
+
   it('delete what is selected, all of it or nothing', async () => {
     const names = ['many-a', 'many-b', 'many-c'];
     for (const Name of names) await stage.api('PUT /v1/acl/policy', { Name });

@@ -137,17 +137,13 @@ export function useWatch<T>(
     const watch = async (): Promise<void> => {
       let watched = {};
       let hasValue = false;
-      let shown: number | undefined;
       while (!end.signal.aborted)
         try {
           const { value, index } = await load(end.signal, watched);
           if (isHeld) watched = { index: String(index), wait: HELD };
-          const isSame = index === shown;
           hasValue = true;
-          shown = index;
           const read = { problem: undefined, isLoading: false, atMs: Date.now() };
-          if (!end.signal.aborted)
-            setState((before) => ({ value: isSame ? before.value : value, ...read }));
+          if (!end.signal.aborted) setState({ value, ...read });
           // Without an index there is nothing to wait for.
           if (index === 0) return;
           if (!isHeld) await pause(POLL_MS);
