@@ -175,6 +175,27 @@ describePages('lists and answers in the web UI', 1, (stage) => {
     expect(await ended).to.equal(await first);
   });
 
+  it('stay cleared when a question is answered that was asked before', async () => {
+    const { page } = await stage.visit('/who-can');
+    const columns = page.getByRole('columnheader', { name: /^service:/ });
+    await button(page, 'Who can?').click();
+    await columns.waitFor();
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/v1/acl/who-can*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await field(page, 'Segment').fill('web');
+    await button(page, 'Who can?').click();
+    await button(page, 'Clear').click();
+    release();
+    await page.getByRole('columnheader', { name: 'service:write web' }).waitFor();
+    expect(await columns.count()).to.equal(1);
+  });
+
   it('do not say no where they do not know, and link across namespaces', async () => {
     const target = { url: stage.cluster.urls[0]!, token: stage.cluster.token };
     // the larger groups leave no room for that of one token

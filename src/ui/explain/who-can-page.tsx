@@ -34,8 +34,8 @@ export function WhoCanPage() {
     const { at, ...body } = asked;
     const how = { query: atQuery(at) };
     const answer = await question<WhoCan>('/v1/acl/who-can', body, how);
-    const others = columns.filter((column) => titleOf(column.asked) !== titleOf(asked));
-    setColumns([...others, { asked, answer }]);
+    const isOther = (column: Column): boolean => titleOf(column.asked) !== titleOf(asked);
+    setColumns((before) => [...before.filter(isOther), { asked, answer }]);
   };
   return (
     <Page title={TEXT.page.whoCan} about={TEXT.whoCan.about}>
