@@ -129,6 +129,23 @@ describePages('the frame of the web UI', 1, (stage) => {
     await button(page, 'Close').click();
   });
 
+  it('applies by Ctrl+Enter only a review that is in front', async () => {
+    const { page } = await stage.visit(`/roles/${sample.role.ID}`);
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/v1/apply')) sent += 1;
+    });
+    await field(page, 'Description').fill('behind');
+    await page.keyboard.press('Control+Enter');
+    await reviewOf(page).getByText('behind').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Control+Enter');
+    await page.keyboard.press('Escape');
+    await reviewOf(page).getByRole('button', { name: 'Back' }).click();
+    await reviewOf(page).waitFor({ state: 'detached' });
+    expect(sent).to.equal(0);
+  });
+
   it('leaves keys to an editor, and saves by Ctrl+Enter what is typed in it', async () => {
     const { page } = await stage.visit(`/policies/${sample.policy.ID}`);
     await write(page, 'Rules', '');

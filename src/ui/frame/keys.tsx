@@ -23,8 +23,9 @@ function isTyped(event: KeyboardEvent): boolean {
 function save(event: KeyboardEvent): void {
   // A key that is held down would apply what nobody has read.
   if (event.repeat) return;
-  const dialog = document.querySelector('dialog');
-  if (dialog !== null) {
+  // Of two, the last is in front.
+  const dialog = [...document.querySelectorAll('dialog')].at(-1);
+  if (dialog !== undefined) {
     dialog.querySelector<HTMLButtonElement>('button.main')?.click();
     return;
   }
