@@ -92,6 +92,17 @@ describePages('changes in the web UI', 1, (stage) => {
     expect(again.ID).to.equal(first.ID);
   });
 
+  it('of a token that is called "server" can be undone', async () => {
+    const { SecretID } = await put<Sample['token']>('/v1/acl/token', {
+      Description: 'server',
+      Policies: [{ Name: 'global-management' }],
+    });
+    await stage.api('PUT /v1/acl/role', { Name: 'by-server' }, SecretID);
+    const { page } = await stage.visit('/history');
+    const row = page.getByRole('row').filter({ hasText: 'create role by-server' });
+    await row.getByRole('button', { name: 'Undo this change' }).waitFor();
+  });
+
   it('are refused with their reason where the server would refuse them', async () => {
     const { page } = await stage.visit('/policies?new');
     await field(page, 'Name').fill('team-blue');

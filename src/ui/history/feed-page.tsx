@@ -15,7 +15,7 @@ import { type Act, ActDialog } from '../plan/review.js';
 import { hrefOf, type Place, readdress } from '../router.js';
 import { TEXT } from '../texts.js';
 import { needOf, undoing } from './acts.js';
-import { Who } from './made.js';
+import { isOfServer, Who } from './made.js';
 
 /** Lines that are read at first, and at most. */
 const FIRST = 100;
@@ -121,7 +121,7 @@ const needOfLine = ({ Type, ID, Namespace }: FeedLine): Need =>
   needOf(Type, idParts(Type, ID), Namespace);
 
 const isUndoable = ({ Type, Operation, Author }: FeedLine): boolean =>
-  Type !== 'login-tokens' && Operation !== 'restore' && Author?.Description !== 'server';
+  Type !== 'login-tokens' && Operation !== 'restore' && !isOfServer(Author);
 
 /** What was done to which object. */
 function What({ line }: { line: FeedLine }) {

@@ -4,6 +4,10 @@ import { Link } from '../parts/link.js';
 import { Time } from '../parts/time.js';
 import { TEXT } from '../texts.js';
 
+/** Whether the server itself made a change: a token may have the same description. */
+export const isOfServer = (author: Author | null): boolean =>
+  author?.AccessorID === '' && author.Description === 'server';
+
 /** Who: the token, and who logged in with it if it came of a login. */
 export function Who({ author }: { author: Author | null }) {
   if (author === null) return <>{TEXT.history.unknown}</>;
@@ -12,7 +16,7 @@ export function Who({ author }: { author: Author | null }) {
     Identity === undefined
       ? Description || AccessorID
       : TEXT.history.identity(Identity.Subject, Identity.AuthMethod);
-  if (AccessorID === '') return <>{who === 'server' ? TEXT.history.server : who}</>;
+  if (AccessorID === '') return <>{isOfServer(author) ? TEXT.history.server : who}</>;
   return <Link to={['tokens', AccessorID]}>{who}</Link>;
 }
 
