@@ -103,6 +103,17 @@ describePages('changes in the web UI', 1, (stage) => {
     await row.getByRole('button', { name: 'Undo this change' }).waitFor();
   });
 
+  it('differ between the versions that are chosen, not between those before', async () => {
+    const { first, second, path } = await makeChanged('compared');
+    await put(path, { Name: 'compared', Rules: MORE_RULES, Description: 'third' });
+    const { page } = await stage.visit(`/history/policy/${first.ID}`);
+    await button(page, 'Compare').click();
+    const differences = page.getByRole('region', { name: 'Differences' });
+    await differences.getByText('third').waitFor();
+    await page.getByLabel('To', { exact: true }).selectOption(String(second.ModifyIndex));
+    await differences.waitFor({ state: 'detached' });
+  });
+
   it('are refused with their reason where the server would refuse them', async () => {
     const { page } = await stage.visit('/policies?new');
     await field(page, 'Name').fill('team-blue');

@@ -159,10 +159,15 @@ function Compare({ type, id, versions }: Shown) {
   const indexes = versions.map(({ Index }) => String(Index));
   const [from, setFrom] = useState(indexes[1]!);
   const [to, setTo] = useState(indexes[0]!);
-  const [shown, setShown] = useState<VersionDiff>();
+  const [shown, setShown] = useState<VersionDiff & { readonly of: string }>();
   const { problem, isBusy, attempt } = useAttempt();
-  const compare = async (): Promise<void> =>
-    setShown(await read<VersionDiff>(historyPath(type, id), { query: { from, to } }));
+  const of = `${from} ${to}`;
+  const compare = async (): Promise<void> => {
+    const { Diff } = await read<VersionDiff>(historyPath(type, id), { query: { from, to } });
+    setShown({ Diff, of });
+  };
+  // Of other versions than those that are chosen now, it would mislead.
+  const items = shown?.of === of ? shown.Diff : undefined;
   return (
     <Form class="panel" onSubmit={() => void attempt(compare)}>
       <div class="row fields">
@@ -173,8 +178,8 @@ function Compare({ type, id, versions }: Shown) {
         {TEXT.history.compare}
       </button>
       <ProblemNotice problem={problem} />
-      <Status>{shown?.Diff.length === 0 && TEXT.history.same}</Status>
-      {shown !== undefined && <DiffItems items={shown.Diff} type={type} />}
+      <Status>{items?.length === 0 && TEXT.history.same}</Status>
+      {items !== undefined && <DiffItems items={items} type={type} />}
     </Form>
   );
 }
