@@ -106,7 +106,7 @@ export function fieldValue({ is }: FieldPart, text: string): unknown {
   if (text === '') return undefined;
   if (is !== 'number') return text;
   const number = Number(text);
-  return text.trim() === '' || Number.isNaN(number) ? text : number;
+  return text.trim() !== '' && Number.isFinite(number) ? number : text;
 }
 
 /** Returns the name of a member in words: `Bound audiences`, `JWKS URL`. */
