@@ -9,7 +9,6 @@ import {
   planSet,
 } from '../api/sets.js';
 import type { Stored } from '../api/types.js';
-import { TEXT } from '../texts.js';
 import type { Body } from './fields.js';
 import { idParts } from './linking.js';
 import type { ObjectType, Version, WriteHow, Written } from './type.js';
@@ -47,32 +46,23 @@ const ofObject = (pointer: string | undefined): string | undefined =>
 export async function planWrite(
   type: ObjectType,
   body: Body,
-  before: Version | undefined,
+  before: Version,
   signal: AbortSignal,
 ): Promise<Planned | undefined> {
-  const object = type.ref === 'binding-rule' && before === undefined ? withId(body) : body;
-  const set = { Objects: [{ Type: type.ref, Object: object }] };
+  const set = { Objects: [{ Type: type.ref, Object: body }] };
   try {
     const plan = await planOf(set, signal);
     const change = plan?.Changes.find(({ Type }) => Type === type.ref);
-    if (change !== undefined && before === undefined) mustCreate(type, change);
-    if (change !== undefined && before !== undefined && isOther(change, before)) return undefined;
+    if (change !== undefined && isOther(change, before)) return undefined;
     if (plan?.Valid === false) throw problemOf(plan);
     return { body, set, plan };
   } catch (error) {
     // What is wrong may be that the object has changed.
-    if (before === undefined || !(error instanceof Problem)) throw error;
+    if (!(error instanceof Problem)) throw error;
     const now = await type.find(type.idOf(before.object), signal);
     if (now?.index !== before.index) return undefined;
     throw error;
   }
-}
-
-function mustCreate({ ref, noun }: ObjectType, { Action, Name }: Change): void {
-  if (Action === 'create' || Action === 'hidden') return;
-  const [kind = '', name = ''] = idParts(ref, Name);
-  const detail = ref === 'config' ? TEXT.config.exists(kind, name) : TEXT.form.exists(noun, Name);
-  throw new Problem(409, { detail, code: 'conflict', pointer: '/Name' });
 }
 
 /** Whether a change is one of another version than was read. */
@@ -84,16 +74,6 @@ function problemOf({ Problems }: Plan): Problem {
   const [first] = Problems;
   const detail = Problems.map(({ Message }) => Message).join(' ');
   return new Problem(400, { detail, code: first?.Code, pointer: ofObject(first?.Pointer) });
-}
-
-/** Binding rules have no name by which a set could mean them. */
-function withId(body: Body): Body {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  const ID = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-  return { ...body, ID };
 }
 
 /** Writes what was planned; undefined if something has changed since. Throws `Problem`. */

@@ -236,7 +236,7 @@ function acts(
   return {
     async plan() {
       const sent = body();
-      return sent && attempt((signal) => planWrite(type, sent, before, signal));
+      return sent && before && attempt((signal) => planWrite(type, sent, before, signal));
     },
     async write(planned, reason) {
       if (planned !== undefined)
