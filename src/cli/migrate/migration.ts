@@ -179,7 +179,8 @@ export class Migration {
     }
     const owner = `migrate/${Datacenter}`;
     const reason = options.reason === undefined ? owner : `${owner}: ${options.reason}`;
-    this.#marks ??= { owner, reason, force: options.force === true };
+    const held = { objects: new Set<string>(), lost: new Map(), tokens: new Set<string>() };
+    this.#marks ??= { owner, reason, force: options.force === true, held };
     return this.#marks;
   }
 

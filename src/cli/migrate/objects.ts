@@ -24,6 +24,17 @@ export interface Marks {
   readonly reason: string;
   /** Whether objects of others are taken, and changes of others overwritten. */
   readonly force: boolean;
+  readonly held: Held;
+}
+
+/** What a run has found or made here of its source. */
+interface Held {
+  /** Objects, by type and ID or Ref. */
+  readonly objects: Set<string>;
+  /** Those that others have deleted, by Ref in lower case. */
+  readonly lost: Map<string, Refused>;
+  /** The accessors of tokens that the source still has. */
+  readonly tokens: Set<string>;
 }
 
 /** What a plan makes of objects. */
@@ -55,7 +66,7 @@ export async function planObjects(
   const changes: PlannedChange[] = [];
   const refused: Refused[] = [];
   const problems: Problem[] = [];
-  const { keys, lost } = heldBy(marks);
+  const { objects: held, lost } = marks.held;
   for (const item of objects) lost.delete(refOfItem(item).toLowerCase());
   let first: Plan | undefined;
   let index = 0;
@@ -72,8 +83,8 @@ export async function planObjects(
     for (const change of plan.Changes) {
       changes.push(change);
       problems.push(...takenBy(change, force));
-      if (change.Owner === Owner) keys.add(changeKey(change));
-      else if (!force && change.Action === 'create' && keys.has(changeKey(change))) {
+      if (change.Owner === Owner) held.add(changeKey(change));
+      else if (!force && change.Action === 'create' && held.has(changeKey(change))) {
         const who = await changedBy(call.api, `${change.Type}/${change.ID ?? change.Name}`, {
           ns: change.Namespace,
           reason: Reason,
@@ -84,15 +95,6 @@ export async function planObjects(
     }
   }
   return { sets, marks, first, index, changes, refused: [...refused, ...lost.values()], problems };
-}
-
-/** What each run has found or made here of its source, and what of that others have deleted. */
-const HELD = new WeakMap<Marks, { keys: Set<string>; lost: Map<string, Refused> }>();
-
-function heldBy(marks: Marks): { keys: Set<string>; lost: Map<string, Refused> } {
-  const held = HELD.get(marks) ?? { keys: new Set(), lost: new Map() };
-  HELD.set(marks, held);
-  return held;
 }
 
 const changeKey = ({ ID, Ref, Type }: Pick<PlannedChange, 'ID' | 'Ref' | 'Type'>): string =>
@@ -240,7 +242,7 @@ export async function applyObjects(
     const parts = plan.Parts.length < 2 ? [whole] : partSets(set, plan);
     for (const { body } of parts) {
       const applied = (await sent(call, '/v1/apply', body)).json<Applied>();
-      for (const change of applied.Changes) heldBy(marks).keys.add(changeKey(change));
+      for (const change of applied.Changes) marks.held.objects.add(changeKey(change));
       onPart(applied);
     }
   }

@@ -40,7 +40,7 @@ export async function planTokens(
   const own = await ownTokens(call, marks);
   const isOwn = new Set(own.map(({ AccessorID }) => AccessorID));
   const there = accessorsOf(source);
-  const held = heldBy(marks);
+  const held = marks.held.tokens;
   for (const accessor of isOwn) if (here.has(accessor)) held.add(accessor);
   for (const accessor of held) if (!there.has(accessor)) held.delete(accessor);
   const probe = await probed(call, marks, imports, here);
@@ -91,15 +91,6 @@ async function ownTokens({ api }: Call<object>, { owner }: Marks): Promise<Impor
   const query = { source: owner.replace('migrate/', '') };
   const plain = { query, isCurrent: true, isPlain: true };
   return (await api.get('/v1/acl/tokens/import', plain)).json<Imports>().Tokens;
-}
-
-/** The tokens that each run has found or made here, of those that its source still has. */
-const HELD = new WeakMap<Marks, Set<string>>();
-
-function heldBy(marks: Marks): Set<string> {
-  const held = HELD.get(marks) ?? new Set();
-  HELD.set(marks, held);
-  return held;
 }
 
 const accessorsOf = ({ tokens }: SourceState): ReadonlySet<string> =>
@@ -260,7 +251,7 @@ export async function importBatch(
   if (isRead) return imported;
   const isSkipped = new Set(imported.Skipped.map((one) => one.AccessorID));
   for (const { AccessorID } of body.Tokens ?? [])
-    if (!isSkipped.has(AccessorID)) heldBy(marks).add(AccessorID);
+    if (!isSkipped.has(AccessorID)) marks.held.tokens.add(AccessorID);
   return imported;
 }
 
