@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Report } from '../../src/api/migration-report.js';
 import { cutAfter, Moving, wayTo } from './running.js';
-import type { Json } from './stand-in.js';
+import { type Json, recordedSource } from './stand-in.js';
 
 const ALL = '--with-secrets --mend --ask none';
 
@@ -269,6 +269,37 @@ describe('conclave migrate', function () {
       ([exit, text]: [number, string]) => exit === 4 && text.includes('switched: 0 differences'),
     );
     expect(await moving.cluster.must('GET /owners')).to.deep.equal([]);
+  });
+
+  it('keeps ownership at the end if something was changed here', async () => {
+    moving.source.change(({ Tokens }) => {
+      Tokens.splice(0, Tokens.length, ...Tokens.filter(({ AuthMethod }) => AuthMethod !== 'aws'));
+    });
+    await moving.migrate(`--yes ${ALL}`);
+    const [first] = moving.source.recorded.Roles;
+    await moving.cluster.must(`PATCH /acl/role/${first!['ID']}`, { Description: 'mine' });
+    const { code, err } = await moving.migrate(`--finish --yes ${ALL}`);
+    expect(err).to.include('changed here is left as it is: ownership is not released');
+    expect(code).to.equal(4);
+    expect(await moving.cluster.must('GET /owners')).to.have.length(1);
+  });
+
+  it('keeps ownership at the end of what was not compared', async () => {
+    await moving.close();
+    const recorded = recordedSource('enterprise');
+    const Tokens = recorded.Tokens.filter(({ Namespace }) => Namespace !== 'team-a');
+    moving = await Moving.start({ ...recorded, Tokens });
+    await moving.migrate(`--yes ${ALL}`);
+    const left = async (args: string): Promise<string> => {
+      const { code, err } = await moving.migrate(`--finish --yes --mend ${args}`);
+      const owners = await moving.cluster.must('GET /owners');
+      expect(owners, err).to.have.length(code === 1 ? 1 : 0);
+      return err;
+    };
+    const named = 'this run has not compared';
+    expect(await left('--with-secrets --namespaces none')).to.include(named);
+    expect(await left('')).to.include(`${named} 1 object, such as token/`);
+    expect(await left('--with-secrets --namespaces team-a,default')).to.include('switched: 0');
   });
 
   it('refuses a source of another datacenter, and what is misused', async () => {

@@ -116,17 +116,27 @@ async function once(
   await tell(call, report);
   if (written.entries === 0) print.note('nothing to write');
   else print.note(`${counted(written.changed, 'change')} written, index ${written.index}`);
-  if (options.finish === true) await finish(call, migration, report);
+  if (options.finish === true) await finish(call, migration, round, report);
   return { exit: report.Exit, round };
 }
 
 async function finish(
   { api, print }: Call<MigrateOptions>,
-  { owner }: Migration,
-  { Rights, Source, Target }: Report,
+  migration: Migration,
+  round: Round,
+  { Problems, Rights, Source, Target }: Report,
 ): Promise<void> {
   if (Rights?.Equal !== true) return print.note('rights differ: ownership is not released');
-  const asked = { body: { Owner: owner }, isPlain: true };
+  if (Problems !== undefined)
+    return print.note('what was changed here is left as it is: ownership is not released');
+  const left = await migration.uncompared(round);
+  if (left.length > 0)
+    throw new CliError(
+      'ownership is not released: ' +
+        `this run has not compared ${counted(left.length, 'object')}, such as ${left[0]}`,
+      { hint: 'use --namespaces and --with-secrets as when they were moved' },
+    );
+  const asked = { body: { Owner: migration.owner }, isPlain: true };
   const { Index } = (await api.ask('POST', '/v1/owners/release', asked)).json<Released>();
   const at = Object.entries(Source.Indexes).map(([list, index]) => `${list} ${index}`);
   const last = Math.max(Index, Target.Index);

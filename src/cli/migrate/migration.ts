@@ -25,9 +25,11 @@ import {
   applyObjects,
   changedHere,
   goneObjects,
+  isCovered,
   type Marks,
   planObjects,
   policyTexts,
+  wasRead,
 } from './objects.js';
 import { entriesOf, planOurs, writeOurs } from './of-ours.js';
 import type { MigrateOptions, Plan } from './options.js';
@@ -44,7 +46,7 @@ import {
 } from './rights.js';
 import { isIdle, type Round } from './round.js';
 import type { Way } from './source-connection.js';
-import { batchesOf, deletionsOf, importBatch, planTokens } from './tokens.js';
+import { batchesOf, deletionsOf, importBatch, ownTokens, planTokens } from './tokens.js';
 
 /** The level that has sets and imports. */
 const LEVEL = 3;
@@ -299,6 +301,21 @@ export class Migration {
       rights: { ...found, Differences, Equal, ...(plan.asked > 0 && { Asked }) },
       ...(call.options.dryRun === true && { writers: writersIn(states) }),
     };
+  }
+
+  /** Returns the Refs of what the migration has here, and this round has not compared. */
+  async uncompared({ state, tokens }: Round): Promise<readonly string[]> {
+    const { call, plan } = this.#parts;
+    const marks = this.#marks!;
+    const isAll = plan.read.namespaces === 'all';
+    const owned = await ownedObjects(call, marks.owner);
+    const imported = await ownTokens(call, marks);
+    const isLeft = ({ Namespace: ns }: (typeof imported)[number]): boolean =>
+      tokens === undefined || !wasRead(state, 'token', { ns });
+    return [
+      ...owned.filter((item) => !isCovered(item, state, isAll)).map((item) => refOfItem(item)),
+      ...imported.filter(isLeft).map(({ AccessorID }) => `token/${AccessorID}`),
+    ];
   }
 
   report(round: Round, found: FoundRights | undefined, index: number): Report {

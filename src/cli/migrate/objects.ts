@@ -218,14 +218,25 @@ export function goneObjects(
     ),
   );
   return owned.flatMap((item): SetDelete[] => {
-    const type = item.Type as ObjectType;
-    const { Kind: kind = '', ID } = item.Object as { Kind?: string; ID?: string };
-    const isScope = type === 'namespace' ? allNamespaces : true;
-    if (!isScope || !wasRead(source, type, { ns: item.Namespace, kind })) return [];
-    if (there.has(`${type} ${ID}`) || there.has(keyOf(refOfItem(item)))) return [];
+    if (!isCovered(item, source, allNamespaces)) return [];
+    const { ID } = item.Object as { ID?: string };
+    if (there.has(`${item.Type} ${ID}`) || there.has(keyOf(refOfItem(item)))) return [];
     const { Handle: _handle, ...known } = item;
     return [deletionOf(known)];
   });
+}
+
+/** Whether an object would have been read if the source had it. */
+export function isCovered(
+  { Namespace: ns, Object: object, Type }: SetItem,
+  source: SourceState,
+  allNamespaces: boolean,
+): boolean {
+  const type = Type as ObjectType;
+  const { Kind: kind = '', Name } = object as { Kind?: string; Name?: string };
+  const isChosen =
+    type !== 'namespace' || allNamespaces || source.namespaces.some((one) => one['Name'] === Name);
+  return isChosen && wasRead(source, type, { ns, kind });
 }
 
 /** Applies a planned set in as many entries as it needs. Calls `onPart` after each. */

@@ -87,7 +87,10 @@ export async function planTokens(
 }
 
 /** Returns the tokens that were imported from the source. */
-async function ownTokens({ api }: Call<object>, { owner }: Marks): Promise<Imports['Tokens']> {
+export async function ownTokens(
+  { api }: Call<object>,
+  { owner }: Marks,
+): Promise<Imports['Tokens']> {
   const query = { source: owner.replace('migrate/', '') };
   const plain = { query, isCurrent: true, isPlain: true };
   return (await api.get('/v1/acl/tokens/import', plain)).json<Imports>().Tokens;
