@@ -95,14 +95,19 @@ describe('logins at an OpenID provider by the command line', () => {
     expect(Identity).to.deep.include({ AuthMethod: 'staff', Subject: 'ann' });
   });
 
-  it('take the address that is pasted from the browser of another machine', async () => {
+  /** Runs a login to which `first` is pasted, and then the address at which a browser ends up. */
+  function pasting(...first: readonly string[]): Promise<Ran> {
     let paste: (text: string) => void = () => {};
     const redirect = new Promise<string>((resolve) => {
       paste = resolve;
     });
-    const wrong = `http://${listenOn}/oidc/callback?code=1&state=2`;
     const go = async (url: string) => paste(await provider.logIn(url, 'ann'));
-    const ran = await run(login(), go, { answers: ['', 'nonsense', wrong, redirect] });
+    return run(login(), go, { answers: [...first, redirect] });
+  }
+
+  it('take the address that is pasted from the browser of another machine', async () => {
+    const wrong = `http://${listenOn}/oidc/callback?code=1&state=2`;
+    const ran = await pasting('', 'nonsense', wrong);
     expect(ran.code, ran.err).to.equal(0);
     const told = 'that is not the address this login returns to, which contains code and state\n';
     expect(ran.err.split(told)).to.have.length(3);
@@ -175,12 +180,29 @@ describe('logins at an OpenID provider by the command line', () => {
     expect(existsSync(tokenFile())).to.equal(false);
   });
 
-  it('say what to do about an address that is taken, not allowed, or none', async () => {
+  /** Runs something while the address to which the browser returns is taken. */
+  async function whileTaken<T>(run: () => Promise<T>): Promise<T> {
     const [host, port] = listenOn.split(':');
     const server = createServer().listen(Number(port), host);
-    await new Promise((resolve) => server.once('listening', resolve));
-    const taken = await user.run(login());
-    await new Promise((resolve) => server.close(resolve));
+    await once(server, 'listening');
+    try {
+      return await run();
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  it('go on by pasting where the address for the browser is taken', async () => {
+    const ran = await whileTaken(() => pasting());
+    expect(ran.code, ran.err).to.equal(0);
+    expect(ran.err).to.include('it is in use, so the browser cannot come back by itself\n');
+    const ended = await whileTaken(() => user.run(login(), { answers: [] }));
+    expect(ended.code).to.equal(1);
+    expect(ended.err).to.match(/it is in use\n.*--oidc-callback-listen-addr/s);
+  });
+
+  it('say what to do about an address that is taken, not allowed, or none', async () => {
+    const taken = await whileTaken(() => user.run(login()));
     expect(taken.err).to.match(/it is in use.*--oidc-callback-listen-addr/s);
     const [free] = await freePorts(1);
     const other = ['--oidc-callback-listen-addr', `localhost:${free}`];

@@ -66,6 +66,8 @@ export async function oidcLogin(
   const ClientNonce = randomBytes(NONCE_BYTES).toString('base64url');
   const listener = new Listener();
   await listener.listen(host, port);
+  const { fault } = listener;
+  if (fault !== undefined && !call.io.canAsk) throw fault;
   try {
     const RedirectURI = `http://${listenOn}${PATH}`;
     const url = await authUrl(call, { AuthMethod, RedirectURI, ClientNonce, Meta: meta });
@@ -124,7 +126,7 @@ async function returned(
     throw new CliError(`nobody logged in within ${waitMs / 1000} s`);
   });
   const ways = [listener.returned, late];
-  if (io.canAsk) ways.push(pasted(io, state, signal));
+  if (io.canAsk) ways.push(pasted(io, { state, signal, fault: listener.fault }));
   try {
     return await Promise.race(ways);
   } finally {
@@ -133,10 +135,26 @@ async function returned(
   }
 }
 
-/** Waits until the user pastes the address to which the browser of another machine was sent. */
-async function pasted(io: Io, state: string, signal: AbortSignal): Promise<Returned> {
+/**
+ * Waits until the user pastes the address to which the browser of another machine was sent.
+ * `fault`: why the browser of this machine cannot come back either.
+ */
+async function pasted(
+  io: Io,
+  {
+    state,
+    signal,
+    fault,
+  }: {
+    readonly state: string;
+    readonly signal: AbortSignal;
+    readonly fault: CliError | undefined;
+  },
+): Promise<Returned> {
   const tell = (text: string): void => io.err.write(`conclave: ${text}\n`);
-  const question = 'If the browser is on another machine, paste the address it ends up at:\n';
+  if (fault !== undefined) tell(`${fault.message}, so the browser cannot come back by itself`);
+  const where = fault === undefined ? 'If the browser is on another machine, paste' : 'Paste';
+  const question = `${where} the address it ends up at:\n`;
   for await (const line of io.lines(question, signal)) {
     const text = line.trim();
     if (text === '') continue;
@@ -144,7 +162,10 @@ async function pasted(io: Io, state: string, signal: AbortSignal): Promise<Retur
     if (found !== undefined) return found;
     tell('that is not the address this login returns to, which contains code and state');
   }
-  if (!signal.aborted) tell('the input has ended; still waiting for the browser');
+  if (!signal.aborted) {
+    if (fault !== undefined) throw fault;
+    tell('the input has ended; still waiting for the browser');
+  }
   return new Promise(() => {});
 }
 
@@ -169,6 +190,8 @@ class Listener {
   readonly #server: Server;
   /** The state of the login; another one is not of this login. '': there is none yet. */
   state = '';
+  /** Why it does not listen. */
+  fault: CliError | undefined;
   readonly returned: Promise<Returned>;
 
   constructor() {
@@ -197,11 +220,12 @@ class Listener {
   }
 
   async listen(host: string, port: number): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
+    await new Promise<void>((resolve) => {
       this.#server.once('error', ({ code, message }: NodeJS.ErrnoException) => {
         const why = code === 'EADDRINUSE' ? 'it is in use' : message;
         const hint = 'use --oidc-callback-listen-addr for another address';
-        reject(new CliError(`cannot listen on ${host}:${port}: ${why}`, { hint }));
+        this.fault = new CliError(`cannot listen on ${host}:${port}: ${why}`, { hint });
+        resolve();
       });
       this.#server.listen(port, host, resolve);
     });
