@@ -13,6 +13,10 @@ export function compareCodePoints(a: string, b: string): number {
 /** Whether a text is Unicode: one with half a surrogate pair equals no name of a request. */
 export const isText = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
+/** Returns a text with its ASCII letters in lower case. Other letters stay as they are. */
+export const lowerAscii = (text: string): string =>
+  text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
 /** Returns a text in double quotes, as errors show it. */
 export const quoted = (text: string): string => JSON.stringify(text);
 

@@ -4,6 +4,7 @@
  * a letter that names may contain. Operators do not short-circuit: an error in any operand fails
  * the whole text, so a template that passes its check when it is stored evaluates at login.
  */
+import { lowerAscii } from '../base/text.js';
 import { parse, type Template } from './hil.peggy.js';
 import { booleanOf, floatOf, integerOf } from './numbers.js';
 import { didYouMean } from './suggest.js';
@@ -146,8 +147,7 @@ const lowered = new WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, str
 function inLowerCase(variables: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const known = lowered.get(variables);
   if (known !== undefined) return known;
-  const lower = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  const made = new Map([...variables].map(([name, text]) => [name, lower(text)]));
+  const made = new Map([...variables].map(([name, text]) => [name, lowerAscii(text)]));
   lowered.set(variables, made);
   return made;
 }

@@ -89,6 +89,8 @@ const change = (rights: Record<string, unknown>): void => {
 };
 
 const UNICODE_KEYS = 'ü u\u0308 u\u0308x 😀 😀😀 😀x \uffeex 日本/東京 日本';
+/** The Kelvin sign, which is a k in lower case. */
+const KELVIN = '\u212a';
 /** The longest name of a namespace. */
 const LONGEST = 'n'.repeat(63);
 const EXACT = rule('service_prefix ""', 'write') + rule('service "web"', 'deny');
@@ -155,7 +157,8 @@ export const WRITTEN: readonly Case[] = [
       'service',
       'read write',
       'web',
-      `team-a Team-A default Default team-b TEAM-B ~ -a a- a_b a.b a/b * ä ${LONGEST} ${LONGEST}n`,
+      `team-a Team-A default Default team-b TEAM-B ~ -a a- a_b a.b a/b * ä ${KELVIN} ` +
+        `${LONGEST} ${LONGEST}n`,
     ),
   },
   {

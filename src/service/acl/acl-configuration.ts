@@ -5,6 +5,7 @@
 import { isNamespaceName } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
 import { refuseIf, reject } from '../../base/errors.js';
+import { lowerAscii } from '../../base/text.js';
 import { formatDuration } from '../../languages/duration.js';
 import { bodyOf } from '../../languages/fields.js';
 import { pointerOf } from '../../languages/pointers.js';
@@ -88,7 +89,7 @@ function checkSubjectTypes(failure: string, types: SubjectTypes): void {
     if (!SUBJECT_TYPE.test(name)) fail('is not 1 to 64 of the characters A-Z a-z 0-9 . _ : -');
     if (OWN_TYPES.includes(name)) fail('is a type of the server itself');
     if (AuthMethod === '') fail('names no AuthMethod', '/AuthMethod');
-    if (Namespace !== '' && !isNamespaceName(Namespace.toLowerCase()))
+    if (Namespace !== '' && !isNamespaceName(lowerAscii(Namespace)))
       fail('names what cannot be a namespace', '/Namespace');
     if (!['tokens', 'properties'].includes(From))
       fail(`has a From that is not tokens or properties`, '/From');
@@ -100,7 +101,7 @@ const withNamespaces = (types: SubjectTypes): SubjectTypes =>
   Object.fromEntries(
     Object.entries(types).map(([name, { AuthMethod, Namespace, From }]) => [
       name,
-      { AuthMethod, Namespace: Namespace.toLowerCase() || DEFAULT_NAMESPACE, From },
+      { AuthMethod, Namespace: lowerAscii(Namespace) || DEFAULT_NAMESPACE, From },
     ]),
   );
 

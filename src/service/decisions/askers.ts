@@ -6,7 +6,7 @@ import type { Named } from '../../acl/types.js';
 import { isText } from '../../base/text.js';
 import { isAllowed } from './evaluate.js';
 import type { RuleNames } from './prefixes.js';
-import { type Entity, questionOf } from './questions.js';
+import { type Entity, namespaceIn, questionOf } from './questions.js';
 import type { Holder } from './subjects.js';
 
 /** What a subject may ask about, once it is resolved. */
@@ -51,8 +51,7 @@ export function* namesOf(
   const exact = new Set<string>();
   const prefix = new Set<string>();
   for (const { namespace, authorizer } of holders) {
-    const sent = properties['namespace'];
-    const asked = typeof sent === 'string' ? sent.toLowerCase() : namespace;
+    const asked = namespaceIn(properties, 'resource') ?? namespace;
     const ns = CLUSTER_WIDE.has(resource) ? 'default' : asked;
     const sets = rightsBehind(authorizer).layers.flatMap((layer) => [...layer.setsFor(ns)]);
     for (const { named } of sets) {

@@ -5,6 +5,7 @@ import { isNamespaceName } from '../../acl/names.js';
 import type { Asked } from '../../acl/reasons.js';
 import { type Access, NAMED, type Resource, SCALARS } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
+import { lowerAscii } from '../../base/text.js';
 
 /** A subject or a resource. */
 export interface Entity {
@@ -59,7 +60,7 @@ export function questionOf(
 export function namespaceIn(properties: Entity['properties'], of: string): string | undefined {
   const { namespace } = properties;
   if (namespace === undefined) return undefined;
-  const name = typeof namespace === 'string' ? namespace.toLowerCase() : '';
+  const name = typeof namespace === 'string' ? lowerAscii(namespace) : '';
   if (isNamespaceName(name)) return name;
   return reject('invalid', `${of}.properties.namespace is not the name of a namespace`);
 }

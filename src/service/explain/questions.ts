@@ -9,6 +9,7 @@ import type { Steps } from '../../acl/steps.js';
 import type { Access, Resource } from '../../acl/types.js';
 import type { Draft, ExplainBody, SentQuestion } from '../../api/endpoints/explain.js';
 import { ApiError, reject } from '../../base/errors.js';
+import { lowerAscii } from '../../base/text.js';
 import { resolveLinks } from '../../state/links.js';
 import { namespaceProblem } from '../../state/lists.js';
 import type { Token } from '../../state/tokens.js';
@@ -38,7 +39,7 @@ export function askedOf(question: SentQuestion, ns: string, pointer: string): As
   const problem = questionProblem(question, () => pointer, MORE_RESOURCES);
   if (problem !== undefined) throw new ApiError(problem);
   const { Resource: resource, Access = '', Segment: segment = '', Namespace = '' } = question;
-  const namespace = Namespace === '' ? ns : Namespace.toLowerCase();
+  const namespace = Namespace === '' ? ns : lowerAscii(Namespace);
   if (!isNamespaceName(namespace)) {
     const shown = JSON.stringify(Namespace.slice(0, 64));
     const why = `Invalid field "Namespace": ${shown} cannot be a namespace`;

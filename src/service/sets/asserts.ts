@@ -10,6 +10,7 @@ import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import { type Asserted, SET_ASSERTS_MAX, type SentAssert } from '../../api/endpoints/sets.js';
 import { ApiError, refuseIf, reject } from '../../base/errors.js';
+import { lowerAscii } from '../../base/text.js';
 import { cut } from '../../languages/shown-values.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
@@ -127,7 +128,7 @@ class Judge {
       reject('invalid', 'Anonymous must be true', { pointer: `${at}/Anonymous` });
     }
     if (kind === 'Token') return this.#token(accessorOf(Token, `${at}/Token`));
-    const ns = kind === 'Anonymous' ? DEFAULT_NAMESPACE : Namespace.toLowerCase() || this.#parts.ns;
+    const ns = kind === 'Anonymous' ? DEFAULT_NAMESPACE : lowerAscii(Namespace) || this.#parts.ns;
     refuseIf(this.#parts.authorizer.denial('acl', 'read', undefined, ns));
     if (kind === 'Anonymous') return this.#token(ANONYMOUS_ACCESSOR);
     this.#restOnObject(keys.namespace(ns));

@@ -5,6 +5,7 @@ import { isNamespaceName, isUuid } from '../../acl/names.js';
 import type { Authorizer } from '../../acl/types.js';
 import { SET_OBJECTS_MAX, type SetBody } from '../../api/endpoints/sets.js';
 import { type Refusal, refusal, refuse, reject } from '../../base/errors.js';
+import { lowerAscii } from '../../base/text.js';
 import { unknownKind } from '../../kinds/decode.js';
 import { definitionOf, isClusterWide, isKind } from '../../kinds/definitions.js';
 import { pointerOf } from '../../languages/pointers.js';
@@ -144,7 +145,7 @@ export class Items {
   ): string {
     const isGlobal = typeof kind === 'string' && isKind(kind) && isClusterWide(kind);
     if (table === 'namespace' || (table === 'config' && isGlobal)) return DEFAULT_NAMESPACE;
-    const ns = (Namespace || this.#ns).toLowerCase();
+    const ns = lowerAscii(Namespace || this.#ns);
     if (isNamespaceName(ns)) return ns;
     return reject('invalid', `${JSON.stringify(ns.slice(0, 64))} cannot be a namespace`, {
       pointer: `${at}/Namespace`,

@@ -51,6 +51,11 @@ describe('requests of the Authorization API', () => {
         { ...ONE, resource: { ...ONE.resource, properties: { namespace: 'a b' } } },
         'resource.properties.namespace is not the name of a namespace',
       ],
+      [
+        // the Kelvin sign, which is a k in lower case
+        { ...ONE, resource: { ...ONE.resource, properties: { namespace: '\u212a' } } },
+        'resource.properties.namespace is not the name of a namespace',
+      ],
       [{ ...ONE, subject: { type: 'jwt', id: 'x' } }, 'subject.properties.auth_method is missing'],
     ];
     for (const [body, why] of cases) expect(await refused(body)).to.include(`400 ${why}`);
