@@ -1,7 +1,7 @@
 /** How a cache asks for its feed: when, whom, and with which token. */
 import { expect } from 'chai';
 import { openPool } from '../../clients/typescript/src/cache.js';
-import { FakeServer } from './fake.js';
+import { FakeServer, feedOf } from './fake.js';
 
 const THREE = { addresses: ['http://one:8500/', 'http://two:8500', 'http://three:8500'] };
 
@@ -151,6 +151,29 @@ describe('conclave-client/cache: the feed', () => {
     expect(cache.can('key', 'read', 'k')).to.equal(true);
     expect(cache.metrics()['ageMs']).to.equal(700);
     cache.close();
+  });
+
+  it('takes no feed of the anonymous token for that of the token it has sent', async () => {
+    const { cache, held } = await server.ready(['k'], THREE);
+    const errors: string[] = [];
+    cache.on('error', (sentence) => errors.push(sentence));
+    const anonymous = { ...feedOf(11, ['k', 'open']), Anonymous: true };
+    await held.with(200, anonymous, { 'x-consul-index': '11', etag: '"open"' });
+    const next = await server.next();
+    expect(next.url.host).to.not.equal(held.url.host);
+    expect(next.query).to.deep.equal({});
+    expect(errors).to.deep.equal([
+      `${held.url.host} did not get the token: a proxy may remove the header Authorization`,
+    ]);
+    expect(cache.can('key', 'read', 'open')).to.equal(false);
+    expect(cache.can('key', 'read', 'k')).to.equal(true);
+    cache.close();
+    for (const token of ['', 'anonymous']) {
+      const own = server.open({ token });
+      await (await server.next()).with(200, anonymous);
+      expect(own.can('key', 'read', 'open')).to.equal(true);
+      own.close();
+    }
   });
 
   it('does not ask in a loop what answers before the hold is over', async () => {

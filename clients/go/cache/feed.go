@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,7 +25,13 @@ const (
 	// feedBytes is the most that a server's setting allows for a feed.
 	feedBytes = 64 << 20
 	never     = time.Duration(1<<63 - 1)
+	// anonymous is the SecretID of the anonymous token.
+	anonymous = "anonymous"
 )
+
+// errTokenLost is what a node did whose feed is that of the anonymous token, although another one
+// was sent.
+var errTokenLost = errors.New("did not get the token: a proxy may remove the header Authorization")
 
 // follower asks for the feed of one token: one held query at a time, to one node after another.
 type follower struct {
@@ -94,6 +101,9 @@ func (f *follower) step(ctx context.Context) (time.Duration, bool) {
 		return f.refused(address, answer)
 	}
 	wait, err := f.accept(answer, sentAt, isConsistent)
+	if err == errTokenLost {
+		return f.failed(nodes.Host(address)+" "+err.Error(), "")
+	}
 	if err != nil {
 		return f.failed(nodes.Unreachable(address, err).Detail, "")
 	}
@@ -134,6 +144,7 @@ func (f *follower) accept(answer *http.Response, sentAt time.Duration, isConsist
 	time.Duration, error,
 ) {
 	var body struct {
+		Anonymous   bool
 		Index       *uint64
 		ExpiresInMs *int64
 	}
@@ -142,6 +153,9 @@ func (f *follower) accept(answer *http.Response, sentAt time.Duration, isConsist
 		text, err := io.ReadAll(io.LimitReader(answer.Body, feedBytes))
 		if err == nil {
 			err = json.Unmarshal(text, &body)
+		}
+		if err == nil && body.Anonymous && f.secret != "" && f.secret != anonymous {
+			err = errTokenLost
 		}
 		if err != nil {
 			return 0, err

@@ -125,6 +125,30 @@ func TestTakesForAnAnswerOnlyWhatIsOne(t *testing.T) {
 	})
 }
 
+func TestTakesNoFeedOfTheAnonymousToken(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		open := feedOf(11, []string{"k", "open"})
+		open["Anonymous"] = true
+		c, held := s.ready(nil, "k")
+		var failures []string
+		c.On(func(e cache.Event) { failures = append(failures, e.Message) })
+		held.with(200, heads("X-Consul-Index", 11, "ETag", `"open"`), open)
+		expect(t, "query", s.next().URL.RawQuery, "")
+		expect(t, "failures", failures, []string{
+			"one:8500 did not get the token: a proxy may remove the header Authorization",
+		})
+		expect(t, "open", c.Can("key", "read", "open"), false)
+		expect(t, "k", c.Can("key", "read", "k"), true)
+		c.Close()
+		for _, token := range []string{"", "anonymous"} {
+			own := s.open(func(o *cache.Options) { o.Token = token })
+			s.next().with(200, nil, open)
+			expect(t, "open", own.Can("key", "read", "open"), true)
+			own.Close()
+		}
+	})
+}
+
 func TestAsksTheProviderAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		secrets := []string{"", "s1", "s2", "s3"}

@@ -12,6 +12,10 @@ import {
 } from './nodes.js';
 
 const PATH = '/v1/acl/token/self/rights';
+/** The SecretID of the anonymous token. */
+const ANONYMOUS = 'anonymous';
+/** What a node did whose feed is that of the anonymous token, although another one was sent. */
+const TOKEN_LOST = 'did not get the token: a proxy may remove the header Authorization';
 /** The hold is this part of the time in which a feed is fresh, so that two fit into it. */
 const HOLD_PART = 0.4;
 /** What a node may add to a hold, and a network to an answer, as parts of the hold. */
@@ -206,7 +210,9 @@ export class FeedReader {
   async #accept(response: Response, sentAt: number, isConsistent: boolean): Promise<number> {
     const { headers, status } = response;
     const feed: unknown = status === 200 ? await response.json() : undefined;
-    const { Index, ExpiresInMs } = Object(feed);
+    const { Anonymous, Index, ExpiresInMs } = Object(feed);
+    if (Anonymous === true && this.secret !== '' && this.secret !== ANONYMOUS)
+      return this.#failed(`${new URL(this.nodes.address).host} ${TOKEN_LOST}`);
     const index = Number(headers.get('x-consul-index') ?? Index);
     if (!Number.isSafeInteger(index)) throw new TypeError('no index');
     this.#doubts = index < this.#index && !isConsistent;
