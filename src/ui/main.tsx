@@ -117,7 +117,7 @@ function App() {
 }
 
 const app = document.getElementById('app')!;
-watchIdle(Number(app.dataset['idle']), logOut);
+await watchIdle(Number(app.dataset['idle']), logOut);
 watchLogin();
 void completeLogin();
 render(<App />, app);

@@ -7,13 +7,15 @@ const ANONYMOUS = 'conclave.anonymous';
 const LOGIN = 'conclave.login';
 /** Marks the token of another login, such as one by a JWT. */
 const OF_LOGIN = 'conclave.of-login';
-/** When the user last pressed a key or a button in this tab; a reload does not count. */
+/** When the user last pressed a key or a button in a tab that has the token. */
 const ACTIVE = 'conclave.active';
 /** Begins the keys of drafts. */
 const DRAFT = 'conclave.draft.';
 
 /** Milliseconds between two looks whether the tab is still used. */
 const LOOK_MS = 5000;
+/** Milliseconds in which other tabs tell when they were used. */
+const ANSWER_MS = 500;
 /** Milliseconds that a request may wait for the token that replaces its own. */
 const SUCCESSION_MS = 2000;
 
@@ -141,17 +143,45 @@ export function kept<T>(key: string): T | undefined {
   return text === null ? undefined : (JSON.parse(text) as T);
 }
 
-/** Logs out, and forgets all drafts, after `idleMs` without input; 0: never. */
-export function watchIdle(idleMs: number, logOut: (ended?: string) => unknown): void {
+/**
+ * Logs out, and forgets all drafts, after `idleMs` without input in a tab that has the token; 0:
+ * never. Resolves once that is decided of the time before.
+ */
+export async function watchIdle(
+  idleMs: number,
+  logOut: (ended?: string) => unknown,
+): Promise<void> {
   if (!(idleMs > 0)) return;
-  const note = (): void => sessionStorage.setItem(ACTIVE, String(Date.now()));
-  const look = (): void => {
-    const activeMs = Number(sessionStorage.getItem(ACTIVE) ?? Date.now());
-    if (Date.now() - activeMs < idleMs) return;
-    logOut(session.get().isOpen ? TEXT.login.idle : undefined);
+  const activeMs = (): number => Number(sessionStorage.getItem(ACTIVE) ?? Date.now());
+  const isIdle = (): boolean => Date.now() - activeMs() >= idleMs;
+  let channel: BroadcastChannel | undefined;
+  const note = (ms = Date.now()): void => {
+    sessionStorage.setItem(ACTIVE, String(ms));
+    channel?.postMessage(ms);
   };
-  look();
+  // Only who has the token knows the name. A tab that has been used since answers.
+  const follow = (): void => {
+    const { token } = session.get();
+    const name = ACTIVE + token;
+    if (channel?.name === name) return;
+    channel?.close();
+    channel = token === undefined ? undefined : new BroadcastChannel(name);
+    if (channel !== undefined)
+      channel.onmessage = ({ data }) => {
+        if (data > activeMs()) sessionStorage.setItem(ACTIVE, String(data));
+        else if (data < activeMs()) channel?.postMessage(activeMs());
+      };
+  };
+  const look = async (): Promise<void> => {
+    if (!isIdle()) return;
+    channel?.postMessage(activeMs());
+    if (channel !== undefined) await new Promise((resolve) => setTimeout(resolve, ANSWER_MS));
+    if (isIdle()) logOut(session.get().isOpen ? TEXT.login.idle : undefined);
+  };
+  session.watch(follow);
+  follow();
+  await look();
   if (session.get().isOpen) note();
-  for (const type of ['pointerdown', 'keydown']) addEventListener(type, note);
+  for (const type of ['pointerdown', 'keydown']) addEventListener(type, () => note());
   setInterval(look, Math.min(LOOK_MS, idleMs));
 }

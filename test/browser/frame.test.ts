@@ -4,7 +4,7 @@ import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import type { Locator, Page } from 'playwright-core';
 import { button, field, reviewOf, write } from './actions.js';
 import { violations } from './axe.js';
-import { idleAfter, isAlive, tokenOf } from './oidc-stage.js';
+import { duplicateOf, idleAfter, isAlive, tokenOf } from './oidc-stage.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages, type Stage } from './stage.js';
 
@@ -273,6 +273,41 @@ describePages('the frame of the web UI', 1, (stage) => {
       await page.getByText('You were logged out because this page was not used.').waitFor();
       expect(await isAlive(stage, token)).to.equal(false);
     }
+  });
+
+  it('stays logged in while another tab with the token is used', async () => {
+    const BearerToken = await (await makeMethod(stage))('blue');
+    const login = { AuthMethod: 'staff', BearerToken };
+    const { SecretID } = await stage.api<{ SecretID: string }>('POST /v1/acl/login', login);
+    const page = await stage.blank({ token: '' });
+    await page.clock.install();
+    await idleAfter(page, 60_000);
+    await page.goto(stage.hrefOf('/config'));
+    await field(page, 'Token').fill(SecretID);
+    await button(page, 'Log in').click();
+    await heading(page, 'Config entries');
+    const used = await duplicateOf(page);
+    await idleAfter(used, 60_000);
+    await used.goto(stage.hrefOf('/roles'));
+    await heading(used, 'Roles');
+    const useOther = async (): Promise<void> => {
+      await page.clock.fastForward(40_000);
+      await used.keyboard.press('Shift');
+      await page.clock.fastForward(40_000);
+    };
+    await useOther();
+    await page.getByRole('link', { name: /^Policies/ }).click();
+    await heading(page, 'Policies');
+    // A tab that the browser has put away asks the others when it comes back.
+    await page.goto('about:blank');
+    await useOther();
+    await page.goto(stage.hrefOf('/config'));
+    await heading(page, 'Config entries');
+    expect(await isAlive(stage, SecretID)).to.equal(true);
+    await page.clock.fastForward(65_000);
+    for (const one of [page, used])
+      await one.getByText('You were logged out because this page was not used.').waitFor();
+    expect(await isAlive(stage, SecretID)).to.equal(false);
   });
 
   it('says when a session ends that nothing renews, and loses nothing by a new login', async () => {

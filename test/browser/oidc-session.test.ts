@@ -5,6 +5,7 @@ import { button, create, field, saved } from './actions.js';
 import { violations } from './axe.js';
 import {
   describeLogins,
+  duplicateOf,
   faultsOf,
   idleAfter,
   isAlive,
@@ -57,12 +58,7 @@ describeLogins('the session of a login at a provider', (stage, provider) => {
   it('keeps text and focus, and its streams open again', async () => {
     const { page } = await visitAs(stage, 'eve', '/policies?new');
     await field(page, 'Description').fill('half');
-    const context = page.context();
-    const events = await context.newPage();
-    const kept = JSON.stringify(await page.evaluate('({ ...sessionStorage })'));
-    await events.addInitScript(
-      `if (sessionStorage.length === 0) Object.assign(sessionStorage, ${kept})`,
-    );
+    const events = await duplicateOf(page);
     await events.goto(stage.hrefOf('/events'));
     await events.getByText('Waiting for changes…').waitFor();
     await events.getByText('Connecting…').waitFor({ state: 'detached' });

@@ -108,6 +108,16 @@ export const idleAfter = (page: Page, ms: number): Promise<unknown> =>
     await route.fulfill({ response, body });
   });
 
+/** Opens a tab with what another one keeps, as browsers do that duplicate it. */
+export async function duplicateOf(page: Page): Promise<Page> {
+  const kept = JSON.stringify(await page.evaluate('({ ...sessionStorage })'));
+  const other = await page.context().newPage();
+  await other.addInitScript(
+    `if (sessionStorage.length === 0) Object.assign(sessionStorage, ${kept})`,
+  );
+  return other;
+}
+
 /** Returns the token of a tab. */
 export const tokenOf = async (page: Page): Promise<string> =>
   String(await page.evaluate('sessionStorage.getItem("conclave.token")'));
