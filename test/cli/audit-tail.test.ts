@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { FakeServers, json } from './fake-server.js';
-import { User } from './harness.js';
+import { json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 const recordOf = (id: string) => ({
   created_at: '2026-11-21T20:00:00.000Z',
@@ -16,12 +16,7 @@ const recordOf = (id: string) => ({
 const tailOf = (...ids: string[]) => json({ Node: 'n1', Records: ids.map(recordOf), More: false });
 
 describe('audit records that are followed', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
 
   it('are told to be missing, if none of those that were read last is left', async () => {
     const end = new AbortController();

@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import { type Feed, rightLines } from '../../src/cli/print/rights-view.js';
 import { signer } from '../login/signers.js';
 import { RealCluster } from '../support/real-cluster.js';
-import { FakeServers, json, problem, text } from './fake-server.js';
+import { json, problem, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 import { User } from './harness.js';
 
 /** A feed with rules of every form. */
@@ -76,12 +77,7 @@ describe('the lines of a feed of rights', () => {
 });
 
 describe('acl can, whatever is answered', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
   const run = async (answer: RequestListener, ...args: string[]) =>
     user.run(['acl', 'can', ...args, '--http-addr', await fake.serve(answer)]);
 

@@ -6,17 +6,11 @@ import { Cli } from '../../src/cli/cli.js';
 import { positionOf } from '../../src/cli/completion/completion.js';
 import type { Io } from '../../src/cli/io.js';
 import { programOf } from '../../src/cli/program.js';
-import { FakeServers, json } from './fake-server.js';
-import { User } from './harness.js';
+import { json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 describe('completion', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  beforeEach(() => fake.forget());
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
   /** Returns the candidates for the last word, and the directive. */
   const complete = async (...words: string[]): Promise<string[]> =>
     (await user.done(['complete', '--', ...words])).split('\n').map((line) => line.split('\t')[0]!);

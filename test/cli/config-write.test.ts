@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { RealCluster } from '../support/real-cluster.js';
-import { FakeServers, json, problem, text } from './fake-server.js';
+import { json, problem, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 import { User } from './harness.js';
 
 describe('config write of several entries', () => {
@@ -99,13 +100,7 @@ describe('config write of several entries', () => {
 });
 
 describe('config write to other servers of the API', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  beforeEach(() => fake.forget());
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
   const input = 'Kind: new-kind\nName: a\n---\nKind: mesh\nUnknown: 1\n';
   const write = async (schema: RequestListener) => {
     const address = await fake.serve((request, response) =>

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type EntryOptions, refOf, whichEntry } from '../../src/cli/commands/entries.js';
 import { RealCluster } from '../support/real-cluster.js';
-import { FakeServers, json, text } from './fake-server.js';
+import { json, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 import { User } from './harness.js';
 
 describe('which entry is meant', () => {
@@ -228,8 +229,7 @@ describe('config entries by the command line', () => {
 
 describe('config validate', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
-  const user = new User();
-  const fake = new FakeServers();
+  const { user, fake } = fakeStage();
   const path = join(dir, 'a.yaml');
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -243,8 +243,6 @@ describe('config validate', () => {
     additionalProperties: false,
   };
   after(() => {
-    fake.close();
-    user.leave();
     rmSync(dir, { recursive: true, force: true });
   });
 

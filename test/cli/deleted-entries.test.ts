@@ -3,16 +3,11 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { FakeServers, json } from './fake-server.js';
-import { User } from './harness.js';
+import { json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 describe('config delete with a file', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
   const remove = async (input: string, ...more: string[]) => {
     fake.forget();
     const address = await fake.serve(json(true));
@@ -90,8 +85,7 @@ describe('config delete with a file', () => {
 });
 
 describe('the files of config edit', () => {
-  const user = new User();
-  const fake = new FakeServers();
+  const { user, fake } = fakeStage();
   const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const usual = process.env['TMPDIR'];
   before(() => {
@@ -100,8 +94,6 @@ describe('the files of config edit', () => {
   after(() => {
     if (usual === undefined) delete process.env['TMPDIR'];
     else process.env['TMPDIR'] = usual;
-    fake.close();
-    user.leave();
     rmSync(folder, { recursive: true, force: true });
   });
   const edit = async (EDITOR: string, ...answers: RequestListener[]) => {

@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
-import { FakeServers, text } from './fake-server.js';
-import { type Given, User } from './harness.js';
+import { text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
+import type { Given } from './harness.js';
 
 /** Answers each path with JSON, and an empty list where nothing is given. */
 const answers =
@@ -32,13 +33,7 @@ const LINKED = {
 const COUNTS = '1 role, 125 tokens, 1 binding rule and 1 namespace';
 
 describe('deletes of objects on which others depend', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  beforeEach(() => fake.forget());
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
   const remove = async (bodies: object, args: readonly string[], given: Given = {}) => {
     const address = await fake.serve(answers(bodies as Readonly<Record<string, unknown>>));
     const ran = await user.run(['acl', ...args, '--http-addr', address], given);

@@ -13,8 +13,8 @@ import {
 } from '../../src/cli/commands/doctor.js';
 import { sizeText } from '../../src/cli/print/progress.js';
 import { compare } from '../../src/program/offline.js';
-import { FakeServers, text } from './fake-server.js';
-import { User } from './harness.js';
+import { text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 const server = (Name: string, Status: string, Healthy = true) => ({
   ID: Name,
@@ -133,12 +133,7 @@ describe('what the doctor finds', () => {
 });
 
 describe('the nodes that the doctor asks', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
 
   for (const option of ['--url', '--http-addr'])
     it(`are all those of ${option}`, async () => {

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { Clause } from '../../src/api/endpoints/login-explain.js';
 import { parseQuestion } from '../../src/cli/commands/explain.js';
 import { failedTests, whereOf } from '../../src/cli/print/explain-view.js';
-import { FakeServers, json, problem, text } from './fake-server.js';
-import { type Given, type Ran, User } from './harness.js';
+import { json, problem, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
+import type { Given, Ran } from './harness.js';
 
 const ACCESSOR = '8a2d0000-1111-4222-8333-944455556666';
 
@@ -111,13 +112,7 @@ const rights = [
 ];
 
 describe('explanations by the command line', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
-  beforeEach(() => fake.forget());
+  const { user, fake } = fakeStage();
 
   /** Runs a command against a server that answers this. */
   const run = async (answer: unknown, args: readonly string[], given?: Given): Promise<Ran> =>

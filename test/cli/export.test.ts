@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { pathOfItem } from '../../src/cli/commands/export.js';
-import { FakeServers, FILTERED, json } from './fake-server.js';
-import { User } from './harness.js';
+import { FILTERED, json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 const POLICY = { Type: 'policy', Namespace: 'default', Object: { Name: 'ops', Rules: 'a\nb\n' } };
 const ENTRY = {
@@ -16,18 +16,13 @@ const ENTRY = {
 const EXPORT = { Index: 131, Objects: [POLICY, ENTRY] };
 
 describe('export', () => {
-  const user = new User();
-  const fake = new FakeServers();
+  const { user, fake } = fakeStage();
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
     fake.forget();
   });
   afterEach(() => rmSync(folder, { recursive: true }));
-  after(() => {
-    fake.close();
-    user.leave();
-  });
   const run = async (args: string, answer: RequestListener = json(EXPORT)) =>
     user.run([...`export ${args}`.trim().split(' '), '--http-addr', await fake.serve(answer)]);
   const files = (): string[] => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { expect } from 'chai';
-import { FakeServers, json, problem, text } from './fake-server.js';
-import { User } from './harness.js';
+import { json, problem, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 const ID = '0b5e2f1a-1111-4222-8333-944455556666';
 const OPS = { ID, Name: 'ops' };
@@ -9,12 +9,7 @@ const OPS = { ID, Name: 'ops' };
 const FACE = { ID: '11111111-1111-4222-8333-944455556666', Name: '0b5e' };
 
 describe('how objects are found', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
   const missing = problem(404, {
     code: 'not_found',
     detail: 'Requested policy does not exist: ACL not found',

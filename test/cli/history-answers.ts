@@ -1,8 +1,4 @@
-/** Answers about the history, and what runs commands against them. */
-import type { RequestListener } from 'node:http';
-import { FakeServers } from './fake-server.js';
-import { type Given, User } from './harness.js';
-
+/** Answers about the history. */
 export const ID = '5c1e0f5a-4c7e-4f1c-9d3c-2f0c4b7b9f11';
 export const TIME = '2026-11-03T14:05:00.000Z';
 const AUTHOR = { AccessorID: '8a2d31f0-0000', Description: 'ci' };
@@ -49,19 +45,3 @@ export const PLAN = {
 export const APPLIED = { Index: 61, Changes: [{ Ref: 'policy/default/ops', Action: 'update' }] };
 export const AT = { Index: 42, Time: TIME };
 export const ITEM = { Type: 'policy', Object: { ID, Name: 'ops', Rules: '' } };
-
-/** A user and servers for a suite, and what runs a command against new answers. */
-export function stage() {
-  const user = new User();
-  const fake = new FakeServers();
-  beforeEach(() => fake.forget());
-  after(() => {
-    fake.close();
-    user.leave();
-  });
-  const run = async (args: string, answers: readonly RequestListener[], given: Given = {}) =>
-    user.run([...args.split(' '), '--http-addr', await fake.serve(...answers)], given);
-  const bodies = () => fake.seen.flatMap(({ body }) => (body === '' ? [] : [JSON.parse(body)]));
-  const urls = () => fake.seen.map(({ url }) => url);
-  return { fake, run, bodies, urls };
-}

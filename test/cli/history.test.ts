@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { json, problem } from './fake-server.js';
-import { APPLIED, AT, ID, line, PLAN, stage, TIME, VERSIONS } from './history-answers.js';
+import { fakeStage } from './fake-stage.js';
+import { APPLIED, AT, ID, line, PLAN, TIME, VERSIONS } from './history-answers.js';
 
 describe('the history of an object', () => {
-  const { run, urls } = stage();
+  const { run, urls } = fakeStage();
 
   it('is shown with who, when and why', async () => {
     const { code, out } = await run(`history policy ${ID}`, [json(VERSIONS)]);
@@ -75,7 +76,7 @@ describe('the history of an object', () => {
 });
 
 describe('the feed of changes', () => {
-  const { run, urls } = stage();
+  const { run, urls } = fakeStage();
   const FEED = { Index: 61, Oldest: 3, More: false };
 
   it('is a table, or what the API answers', async () => {
@@ -134,7 +135,7 @@ describe('the feed of changes', () => {
 });
 
 describe('undo', () => {
-  const { run, bodies } = stage();
+  const { run, bodies } = fakeStage();
 
   it('shows the plan, and takes back one entry', async () => {
     const ran = await run('undo 57 --yes', [json(PLAN), json(APPLIED)]);
@@ -164,7 +165,7 @@ describe('undo', () => {
 });
 
 describe('refs', () => {
-  const { run, urls } = stage();
+  const { run, urls } = fakeStage();
   const REFS = {
     Ref: 'policy/default/ops',
     ModifyIndex: 42,
@@ -206,7 +207,7 @@ describe('refs', () => {
 });
 
 describe('questions about an earlier moment', () => {
-  const { run, urls } = stage();
+  const { run, urls } = fakeStage();
   const RESULT = {
     Resource: 'acl',
     Access: 'read',

@@ -9,23 +9,17 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { certificateEnd } from '../../src/cli/commands/certificate.js';
 import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
-import { FakeServers, json, problem, text } from './fake-server.js';
+import { json, problem, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 import { type Given, User } from './harness.js';
 
 describe('requests of the client', () => {
-  const user = new User();
-  const fake = new FakeServers();
+  const { user, fake } = fakeStage();
   const serve = (...answers: RequestListener[]): Promise<string> => fake.serve(...answers);
   const hangUp: RequestListener = (request) => request.socket.destroy();
   const policies = json([{ ID: 'a', Name: 'ops' }]);
   const list = (address: string, given: Given = {}, more: string[] = []) =>
     user.run(['acl', 'policy', 'list', '-o', 'name', '--http-addr', address, ...more], given);
-
-  beforeEach(() => fake.forget());
-  after(() => {
-    fake.close();
-    user.leave();
-  });
 
   it('sends token, namespace and mode', async () => {
     const address = await serve(policies);

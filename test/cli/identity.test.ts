@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { FakeServers, json } from './fake-server.js';
-import { type Given, type Ran, User } from './harness.js';
+import { json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
+import type { Given, Ran } from './harness.js';
 
 const ACCESSOR = '8a2d0000-1111-4222-8333-944455556666';
 const BLOCK = '1f3b9c52-8a2d-4c7e-9d3c-2f0c4b7b9f11';
@@ -16,13 +17,7 @@ const plan = { DryRun: true, Total: 812, Tokens: [token], More: 811, BlockID: ''
 const done = { ...plan, DryRun: false, BlockID: BLOCK, Index: 140 };
 
 describe('identities by the command line', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
-  beforeEach(() => fake.forget());
+  const { user, fake } = fakeStage();
 
   const run = async (answers: unknown[], args: readonly string[], given?: Given): Promise<Ran> => {
     const address = await fake.serve(...answers.map((each) => json(each)));

@@ -2,17 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { problemLines } from '../../src/cli/commands/lint.js';
-import { FakeServers, json } from './fake-server.js';
-import { type Ran, User } from './harness.js';
+import { json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
+import type { Ran } from './harness.js';
 
 describe('lint by the command line', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
-  beforeEach(() => fake.forget());
+  const { user, fake } = fakeStage();
 
   /** Runs a command against a server that answers this. */
   const run = async (answer: unknown, args: readonly string[]): Promise<Ran> =>

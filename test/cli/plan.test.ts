@@ -3,8 +3,8 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { FakeServers, json, problem } from './fake-server.js';
-import { type Given, User } from './harness.js';
+import { json, problem } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 const CHANGE = {
   Ref: 'role/default/web',
@@ -49,23 +49,13 @@ const inWords = ({ Changes, Valid }: Pick<typeof PLAN, 'Changes' | 'Valid'>): st
 const SET = 'Type: role\nObject:\n  Name: web\n';
 
 describe('plan, diff and apply', () => {
-  const user = new User();
-  const fake = new FakeServers();
+  const { fake, run } = fakeStage();
   const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
   const file = join(folder, 'web.yaml');
-  beforeEach(() => {
-    writeFileSync(file, SET);
-    fake.forget();
-  });
+  beforeEach(() => writeFileSync(file, SET));
   after(() => {
-    fake.close();
-    user.leave();
     rmSync(folder, { recursive: true });
   });
-  const run = async (args: string, answers: readonly RequestListener[], given: Given = {}) => {
-    const words = [...args.split(' '), '--http-addr', await fake.serve(...answers)];
-    return user.run(words, given);
-  };
   const bodies = () => fake.seen.map(({ url, body }) => [url, JSON.parse(body || 'null')]);
 
   it('plan shows what would change, and writes nothing', async () => {
@@ -199,18 +189,12 @@ describe('plan, diff and apply', () => {
 });
 
 describe('a set in parts', () => {
-  const user = new User();
-  const fake = new FakeServers();
+  const { user, fake } = fakeStage();
   const Changes = ['a', 'b', 'c'].map((Name) => ({ ...CHANGE, Name, Ref: `role/default/${Name}` }));
   const plan = { ...PLAN, Changes, Parts: Changes.map(({ Ref }) => [Ref]) };
   const done = (Index: number) => json({ ...APPLIED, Index });
   const items = ['a', 'b', 'c'].map((one) => `- {Type: role, Object: {Name: ${one}}}\n`);
   const input = `Objects:\n${items.join('')}Assert: [{Name: x}]\n`;
-  beforeEach(() => fake.forget());
-  after(() => {
-    fake.close();
-    user.leave();
-  });
   const run = async (args: string, ...answers: RequestListener[]) =>
     user.run([...args.split(' '), '-f', '-', '--http-addr', await fake.serve(...answers)], {
       input,

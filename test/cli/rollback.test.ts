@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { FILTERED, json, problem } from './fake-server.js';
-import { APPLIED, AT, ID, ITEM, PLAN, stage, TIME, VERSIONS, version } from './history-answers.js';
+import { fakeStage } from './fake-stage.js';
+import { APPLIED, AT, ID, ITEM, PLAN, TIME, VERSIONS, version } from './history-answers.js';
 
 describe('rollback', () => {
-  const { run, bodies, urls } = stage();
+  const { run, bodies, urls } = fakeStage();
   const exported = (more: object) => json({ Index: 60, At: AT, Objects: [], ...more });
 
   it('applies what an object was', async () => {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { FakeServers, json, problem, text } from './fake-server.js';
-import { User } from './harness.js';
+import { json, problem, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 const PAGE = '<html>Sign in</html>';
 const INPUT = '{"Kind":"service-defaults","Name":"web"}';
@@ -29,11 +29,8 @@ const halfArchive = archive(ARCHIVE.subarray(0, -9));
 
 describe('answers that are not those of the API', () => {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
-  const user = new User();
-  const fake = new FakeServers();
+  const { user, fake } = fakeStage();
   after(() => {
-    fake.close();
-    user.leave();
     rmSync(dir, { recursive: true, force: true });
   });
   const run = async (answer: RequestListener, args: readonly string[], input = '') =>

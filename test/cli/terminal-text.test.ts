@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { FakeServers, json, problem } from './fake-server.js';
-import { User } from './harness.js';
+import { json, problem } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 /** What would clear the screen, set the title, turn the text, and begin a line. */
 const EVIL = 'a\u009b2J\u009d0;owned\u0007\u202egnp\u2028line\u001b[31m';
@@ -11,12 +11,7 @@ const SHOWN = /a\\u009b2J\\u009d0;owned\\(?:u0007|a)\\u202egnp\\u2028line\\(?:u0
 const RAW = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
 describe('what the server says on a terminal', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
   const entry = { Kind: 'service-defaults', Name: EVIL, Meta: { [EVIL]: EVIL } };
   const run = async (
     args: readonly string[],

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { FakeServers, json } from './fake-server.js';
-import { type Given, type Ran, User } from './harness.js';
+import { json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
+import type { Given, Ran } from './harness.js';
 
 const ACCESSOR = '8a2d0000-1111-4222-8333-944455556666';
 const notes = { Since: '2026-11-01T00:00:00Z', Complete: true };
@@ -21,13 +22,7 @@ const plan = {
 };
 
 describe('the use of tokens by the command line', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
-  beforeEach(() => fake.forget());
+  const { user, fake } = fakeStage();
 
   const run = async (answers: unknown[], args: readonly string[], given?: Given): Promise<Ran> => {
     const address = await fake.serve(...answers.map((each) => json(each)));

@@ -2,16 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { FakeServers, json } from './fake-server.js';
-import { User } from './harness.js';
+import { json } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 describe('reads that go on', () => {
-  const user = new User();
-  const fake = new FakeServers();
-  after(() => {
-    fake.close();
-    user.leave();
-  });
+  const { user, fake } = fakeStage();
 
   it('wait on the index of the last answer, and begin anew after a restore', async () => {
     const controller = new AbortController();

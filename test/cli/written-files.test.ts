@@ -15,24 +15,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { replaceFile } from '../../src/cli/files/files.js';
-import { FakeServers, json, text } from './fake-server.js';
-import { User } from './harness.js';
+import { json, text } from './fake-server.js';
+import { fakeStage } from './fake-stage.js';
 
 const TOKEN = { AccessorID: 'accessor-1', SecretID: 'secret-1', ID: 'secret-1' };
 
 describe('files that the client writes', () => {
-  const user = new User();
-  const fake = new FakeServers();
+  const { user, fake } = fakeStage();
   let dir = '';
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
     fake.forget();
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
-  after(() => {
-    fake.close();
-    user.leave();
-  });
   const login = ['login', '--method', 'ci', '--bearer-token-file', '-', '--token-sink-file'];
   const bootstrap = ['acl', 'bootstrap', '--token-sink-file'];
   const run = async (args: readonly string[], ...answers: RequestListener[]) =>
