@@ -82,10 +82,11 @@ describe('rollback', () => {
     const having = (Versions: readonly object[], more: object = {}) =>
       json({ ...VERSIONS, Versions, ...more });
     const made = having([row(57, 'update', 9), row(50, 'create', 9)]);
+    const trimmed = having([row(50, 'update', 9)]);
     for (const [list, from, why] of [
       [made, unknown, 'the oldest moment that is known is index 50 ('],
       [having([row(57, 'update', 9), row(41, 'update', 9)]), made, 'existed at index 42 ('],
-      [having([row(50, 'create', 9)], { More: true }), made, 'is no longer known'],
+      [having([row(57, 'create', 9)], { More: true }), trimmed, 'is no longer known'],
       [having([row(50, 'undo', 9)]), made, 'is no longer known'],
     ] as const) {
       const answers = [exported({ Unknown: ['policy/default/ops'] }), list, from, json(PLAN)];
@@ -97,6 +98,27 @@ describe('rollback', () => {
     const between = having([row(57, 'create', 9), row(41, 'delete', 0), row(3, 'update', 9)]);
     const answers = [exported({}), between, between, json(PLAN), json(APPLIED)];
     expect((await run(`rollback policy ${ID} --to 42 --yes --delete`, answers)).code).to.equal(0);
+  });
+
+  it('looks behind more newer versions than one answer has', async () => {
+    const page = (More: boolean, ...rows: readonly object[]) =>
+      json({ ...VERSIONS, Versions: rows, More });
+    const newer = page(true, version(58, 'update'), version(57, 'create'));
+    const older = page(false, version(41, 'delete', { Size: 0 }), version(3, 'create'));
+    const answers = [exported({}), newer, older, older, json(PLAN), json(APPLIED)];
+    const { code, err } = await run(`rollback policy ${ID} --to 42 --yes --delete`, answers);
+    expect(code, err).to.equal(0);
+    const path = `/v1/history/policy/${ID}`;
+    expect(urls().slice(1, 4)).to.deep.equal([
+      `${path}?limit=1000`,
+      `${path}?limit=1000&before=57`,
+      `${path}?from=42`,
+    ]);
+    const early = page(false, version(41, 'update', { Time: '2026-11-01T00:00:00.000Z' }));
+    const held = json({ Object: { AccessorID: ID } });
+    const token = [newer, early, held, json(PLAN), json(APPLIED)];
+    const ran = await run(`rollback token ${ID} --to 2026-11-02T00:00:00Z --yes`, token);
+    expect(ran.code, ran.err).to.equal(0);
   });
 
   it('says the oldest moment that is known', async () => {
@@ -130,7 +152,7 @@ describe('rollback', () => {
     const answers = [json(VERSIONS), json({ Object: held }), json(PLAN), json(APPLIED)];
     expect((await run(`rollback token ${ID} --to 57 --yes`, answers)).code).to.equal(0);
     expect(urls().slice(0, 2)).to.deep.equal([
-      `/v1/history/token/${ID}?before=58&limit=1`,
+      `/v1/history/token/${ID}?limit=1000`,
       `/v1/history/token/${ID}?version=57`,
     ]);
     expect(bodies()[0].Objects).to.deep.equal([{ Type: 'token', Object: held }]);

@@ -100,24 +100,21 @@ async function oneAt(
  * is not exported may be unknown, or as the server makes it.
  */
 async function absentAt(
-  { api }: Call<object>,
+  call: Call<object>,
   { path, type }: HistoryObject,
   at: Moment,
 ): Promise<string> {
-  const read = async (query: Readonly<Record<string, string>>): Promise<Versions> =>
-    (await api.get(path, { query, isCurrent: true })).json<Versions>();
-  const { Name, Versions: known = [], More } = await read({ limit: VERSIONS_MAX });
+  const { Name, then, oldest } = await versionAt(call, path, ({ Index }) => Index <= at.Index);
   // Refused if it is unknown, as from before a restore. The versions alone do not tell that.
-  await asOf(() => read({ from: String(at.Index) }));
+  const query = { from: String(at.Index) };
+  await asOf(() => call.api.get(path, { query, isCurrent: true }));
   const what = `${type} "${Name}"`;
   const when = momentText(at);
-  const then = known.find(({ Index }) => Index <= at.Index);
-  const oldest = known.at(-1);
   if (then !== undefined && then.Size !== 0)
     throw new CliError(`${what} existed at ${when}, but cannot be restored from then`, {
       hint: 'it was as the server makes it, or what it linked is no longer known',
     });
-  if (then === undefined && (More === true || oldest?.Operation !== 'create'))
+  if (then === undefined && oldest?.Operation !== 'create')
     throw new CliError(`what ${what} was at ${when} is no longer known`, {
       code: 'not_found',
       ...(oldest && { hint: `the oldest moment that is known is ${momentText(oldest)}` }),
@@ -128,19 +125,33 @@ async function absentAt(
 /** The most versions that one answer has. */
 const VERSIONS_MAX = '1000';
 
+type Row = NonNullable<Versions['Versions']>[number];
+
+/** Finds the newest version that is meant, and the oldest of those that were looked at. */
+async function versionAt({ api }: Call<object>, path: string, isMeant: (row: Row) => boolean) {
+  for (let before: string | undefined; ; ) {
+    const query = { limit: VERSIONS_MAX, before };
+    const answer = await api.get(path, { query, isCurrent: true });
+    const { Name, Versions: rows = [], More } = answer.json<Versions>();
+    const then = rows.find(isMeant);
+    const oldest = rows.at(-1);
+    if (then !== undefined || oldest === undefined || More !== true) return { Name, then, oldest };
+    before = String(oldest.Index);
+  }
+}
+
 /** Returns a set of what a token was. Exports do not hold tokens, but the history does. */
 async function tokenAt(
-  { api }: Call<object>,
+  call: Call<object>,
   { id, path }: HistoryObject,
   at: string,
 ): Promise<WholeSet> {
   const isIndex = /^\d+$/.test(at);
-  const query = isIndex ? { before: String(Number(at) + 1), limit: '1' } : { limit: VERSIONS_MAX };
-  const { Versions: all = [] } = (await api.get(path, { query })).json<Versions>();
-  const known = all.find(
-    ({ Time }) => isIndex || (Time !== null && Date.parse(Time) <= Date.parse(at)),
+  const { then } = await versionAt(call, path, ({ Index, Time }) =>
+    isIndex ? Index <= Number(at) : Time !== null && Date.parse(Time) <= Date.parse(at),
   );
-  const version = known && (await api.get(path, { query: { version: String(known.Index) } }));
+  const query = { version: String(then?.Index) };
+  const version = then && (await call.api.get(path, { query }));
   const held = version?.json<Versions>().Object ?? undefined;
   if (held === undefined)
     throw new CliError(`what token "${id}" was at ${at} is not known`, { code: 'not_found' });
