@@ -213,6 +213,21 @@ describe('an identity', function () {
     expect([shown.Total, shown.Unknown]).to.deep.equal([0, 1]);
   });
 
+  it('without a subject is met by the empty prefix alone', async () => {
+    const nobody = await login('');
+    for (const whom of [{ SubjectPrefix: 'a' }, { Subject: 'b' }])
+      await revoke({ ...whom, BlockFor: '1h', DryRun: false });
+    await login('');
+    const self = async () =>
+      (await client.ask('GET /acl/token/self', undefined, nobody.SecretID)).status;
+    expect(await self()).to.equal(200);
+    const all = await revoke({ SubjectPrefix: '', BlockFor: '1h', DryRun: false });
+    expect([all.Total, all.Unknown]).to.deep.equal([2, undefined]);
+    expect(await self()).to.equal(403);
+    const late = await client.ask('POST /acl/login', await loginBody('', 'jwt1'), '');
+    expect(late.status).to.equal(403);
+  });
+
   it('shows the newest hundred tokens, and counts the others', async () => {
     for (let n = 0; n < 103; n++) await login('a');
     const newest = await login('a');
