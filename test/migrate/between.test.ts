@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Report } from '../../src/api/migration-report.js';
 import { until } from '../cluster/operator.js';
-import { signer } from '../login/signers.js';
+import { type Signer, signer } from '../login/signers.js';
 import { RealCluster } from '../support/real-cluster.js';
 import { Moving } from './running.js';
 import { recordedSource } from './stand-in.js';
@@ -32,6 +32,24 @@ describe('conclave migrate between clusters of ours', function () {
     return JSON.parse(out) as Report;
   };
 
+  /** Makes the auth method `jwt` of the other cluster. Returns the key that it trusts. */
+  const makeMethod = async (): Promise<Signer> => {
+    const key = await signer('EdDSA');
+    const Config = { JWTValidationPubKeys: [key.pem], IdentityClaim: 'sub' };
+    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    return key;
+  };
+  /** Logs in there, which gives the policy `p`. Returns how the token is read. */
+  const loggedIn = async (): Promise<`GET ${string}`> => {
+    const key = await makeMethod();
+    const rule = { AuthMethod: 'jwt', BindType: 'policy', BindName: 'p' };
+    await other.must('PUT /acl/binding-rule', rule);
+    const now = Math.floor(Date.now() / 1000);
+    const BearerToken = await key.sign({ iat: now - 10, exp: now + 600, sub: 'user-1' });
+    const login = await other.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    return `GET /acl/token/${login.AccessorID}?expanded=true`;
+  };
+
   /** Follows the other cluster. Returns what ends that, with the exit code. */
   const follow = async (): Promise<() => Promise<number>> => {
     const stop = new AbortController();
@@ -56,19 +74,12 @@ describe('conclave migrate between clusters of ours', function () {
   };
 
   it('moves logins with who is behind them, and asks both sides the same questions', async () => {
-    const key = await signer('EdDSA');
     await other.must('PUT /namespace', { Name: 'team' });
     const Rules = 'key_prefix "a/" { policy = "write" } service "web" { policy = "read" }';
     await other.must('PUT /acl/policy', { Name: 'p', Rules });
     await other.must('PUT /acl/policy?ns=team', { Name: 'q', Rules });
     await other.must('PUT /acl/token?ns=team', { Policies: [{ Name: 'q' }] });
-    const Config = { JWTValidationPubKeys: [key.pem] };
-    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
-    const rule = { AuthMethod: 'jwt', BindType: 'policy', BindName: 'p' };
-    await other.must('PUT /acl/binding-rule', rule);
-    const now = Math.floor(Date.now() / 1000);
-    const BearerToken = await key.sign({ iat: now - 10, exp: now + 600, sub: 'user-1' });
-    const login = await other.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    const path = await loggedIn();
     const { Rights, Problems, Findings } = await migrate('--yes --with-secrets --ask all');
     expect(Problems).to.equal(undefined);
     expect(Findings).to.deep.equal([]);
@@ -76,7 +87,6 @@ describe('conclave migrate between clusters of ours', function () {
     expect(Rights?.Equal).to.equal(true);
     expect(Rights?.Asked?.Tokens).to.equal(Rights?.Tokens);
     expect(Rights?.Asked?.Questions).to.be.greaterThan(50);
-    const path = `GET /acl/token/${login.AccessorID}?expanded=true`;
     const Subject = (await moving.cluster.must(path)).Identity.Subject;
     expect(Subject).to.equal('user-1');
     expect(await migrate('--dry-run --with-secrets --ask all')).to.include({ Exit: 0 });
@@ -102,9 +112,7 @@ describe('conclave migrate between clusters of ours', function () {
   });
 
   it('moves the ACL configuration, and whose logins are refused', async () => {
-    const key = await signer('EdDSA');
-    const Config = { JWTValidationPubKeys: [key.pem], IdentityClaim: 'sub' };
-    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    await makeMethod();
     const rule = { AuthMethod: 'jwt', BindType: 'service', BindName: 'web' };
     await other.must('PUT /acl/binding-rule', rule);
     const user = { AuthMethod: 'jwt', Namespace: 'default', From: 'tokens' };
@@ -140,9 +148,7 @@ describe('conclave migrate between clusters of ours', function () {
   });
 
   it('follows whose logins are refused', async () => {
-    const key = await signer('EdDSA');
-    const Config = { JWTValidationPubKeys: [key.pem], IdentityClaim: 'sub' };
-    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    await makeMethod();
     const stopped = await follow();
     const block = { AuthMethod: 'jwt', DryRun: false, Subject: 'user-1', BlockFor: 'forever' };
     const { BlockID } = await other.must('POST /acl/tokens/revoke', block);
@@ -160,18 +166,10 @@ describe('conclave migrate between clusters of ours', function () {
   });
 
   it('follows the deletion of a policy that the token of a login links', async () => {
-    const key = await signer('EdDSA');
     const { ID } = await other.must('PUT /acl/policy', { Name: 'p', Rules: 'acl = "read"' });
-    const Config = { JWTValidationPubKeys: [key.pem] };
-    await other.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
-    const rule = { AuthMethod: 'jwt', BindType: 'policy', BindName: 'p' };
-    await other.must('PUT /acl/binding-rule', rule);
-    const now = Math.floor(Date.now() / 1000);
-    const BearerToken = await key.sign({ iat: now - 10, exp: now + 600, sub: 'user-1' });
-    const login = await other.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    const path = await loggedIn();
     const stopped = await follow();
     await other.must(`DELETE /acl/policy/${ID}`);
-    const path = `GET /acl/token/${login.AccessorID}?expanded=true`;
     const { Identity } = await until(
       () => moving.cluster.must(path),
       ({ Policies = [] }) => Policies.length === 0,

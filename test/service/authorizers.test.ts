@@ -4,9 +4,10 @@ import { rightsBehind } from '../../src/acl/authorizer.js';
 import { Authorizers } from '../../src/service/rights/authorizers.js';
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
-import type { Command, View } from '../../src/state/types.js';
+import type { Command } from '../../src/state/types.js';
 import { aCommand, fitted } from '../state/commands.js';
 import { DEFAULTS } from '../support/defaults.js';
+import { CountingView } from './counting-view.js';
 import { MANAGER, Solo } from './solo.js';
 
 const SECRETS = [1, 2, 3].map((n) => `00000005-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`);
@@ -312,22 +313,6 @@ const tokenDelete = (secret: string): Command =>
     accessor: accessorOf(secret),
     callerKey: null,
   }) as Command;
-
-/** A view that counts the reads of each key. */
-class CountingView implements View {
-  readonly reads = new Map<string, number>();
-  readonly #view: View;
-  constructor(view: View) {
-    this.#view = view;
-  }
-  get(key: string): string | undefined {
-    this.reads.set(key, (this.reads.get(key) ?? 0) + 1);
-    return this.#view.get(key);
-  }
-  keys(prefix: string): Iterable<string> {
-    return this.#view.keys(prefix);
-  }
-}
 
 function namespaceSet(Name: string, PolicyDefaults: object[] = []): Command {
   const namespace = { Name, PolicyDefaults, RoleDefaults: [] };

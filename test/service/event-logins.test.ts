@@ -1,46 +1,27 @@
 /** What readers of events are told of the tokens of logins. */
 import { expect } from 'chai';
-import { eventRoutes } from '../../src/http/routes/events.js';
-import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';
-import { EventReader, type EventShown } from '../support/event-reader.js';
-import { SoloClient } from './client.js';
-import { partsOf } from './serve.js';
-import { MANAGEMENT_SECRET, Solo } from './solo.js';
+import type { EventReader, EventShown } from '../support/event-reader.js';
+import { eventStage } from './event-stage.js';
 
 describe('events of the tokens of logins', function () {
   this.timeout(60_000);
+  const stage = eventStage();
+  const { must, open, index } = stage;
   let key: Signer;
-  let client: SoloClient;
-  let solo: Solo;
-  const readers: EventReader[] = [];
   before(async () => {
     key = await signer('EdDSA');
   });
   beforeEach(async () => {
-    solo = new Solo();
-    client = await SoloClient.open(eventRoutes(partsOf(solo)), solo);
-    solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
     const Config = { JWTValidationPubKeys: [key.pem] };
-    await client.must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
+    await must('PUT /acl/auth-method', { Name: 'jwt', Type: 'jwt', Config });
     const rule = { AuthMethod: 'jwt', BindType: 'service', BindName: 'web' };
-    await client.must('PUT /acl/binding-rule', rule);
+    await must('PUT /acl/binding-rule', rule);
   });
-  afterEach(async () => {
-    for (const reader of readers.splice(0)) reader.close();
-    solo.events.stop();
-    await client.close();
-  });
-
-  const open = async (query: string): Promise<EventReader> => {
-    const reader = await EventReader.open(client.url, query, { token: MANAGEMENT_SECRET });
-    readers.push(reader);
-    return reader;
-  };
   async function logIn() {
-    const now = Math.floor(solo.nowMs / 1000);
+    const now = Math.floor(stage.solo.nowMs / 1000);
     const BearerToken = await key.sign({ iat: now, exp: now + 60, sub: 'a' });
-    return client.must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
+    return must('POST /acl/login', { AuthMethod: 'jwt', BearerToken }, '');
   }
   /** The events up to that of the policy `end`, oldest first. */
   async function eventsOf(reader: EventReader): Promise<EventShown[]> {
@@ -59,14 +40,14 @@ describe('events of the tokens of logins', function () {
 
   it('are sent only to who asks for them, and without the tokens', async () => {
     const live = [await open(''), await open('?logins=true')];
-    const from = solo.machine.appliedIndex();
-    const { AccessorID: own } = await client.must('PUT /acl/token', { Description: 'own' });
-    await client.must(`PUT /acl/token/${own}`, { Description: 'own 2' });
+    const from = index();
+    const { AccessorID: own } = await must('PUT /acl/token', { Description: 'own' });
+    await must(`PUT /acl/token/${own}`, { Description: 'own 2' });
     const login = await logIn();
     const { AccessorID: id, SecretID } = login;
-    await client.must(`PUT /acl/token/${id}`, { ...login, Description: 'changed' });
-    await client.must('POST /acl/logout', undefined, SecretID);
-    await client.must('PUT /acl/policy', { Name: 'end' });
+    await must(`PUT /acl/token/${id}`, { ...login, Description: 'changed' });
+    await must('POST /acl/logout', undefined, SecretID);
+    await must('PUT /acl/policy', { Name: 'end' });
     const past = [await open(`?index=${from}`), await open(`?index=${from}&logins=true`)];
     for (const [without, withThem] of [live, past] as [EventReader, EventReader][]) {
       const others = [

@@ -2,54 +2,31 @@
 import { expect } from 'chai';
 import { refusal } from '../../src/base/errors.js';
 import { eventRoutes } from '../../src/http/routes/events.js';
-import { historyRoutes } from '../../src/http/routes/history.js';
 import { HISTORY_DEFAULTS } from '../../src/state/history/settings.js';
 import type { Command } from '../../src/state/types.js';
 import { type Signer, signer } from '../login/signers.js';
-import { EventReader, type Frame } from '../support/event-reader.js';
+import type { EventReader, Frame } from '../support/event-reader.js';
 import { SoloClient } from './client.js';
+import { eventStage } from './event-stage.js';
 import { partsOf } from './serve.js';
-import { MANAGEMENT_SECRET, Solo } from './solo.js';
+import { Solo } from './solo.js';
 
 const LEVEL = { type: 'system.level', v: 1, level: 3 } as Command;
 
 describe('the event stream', function () {
   this.timeout(60_000);
+  const stage = eventStage();
+  const { must, ask, open, index } = stage;
   let key: Signer;
-  let client: SoloClient;
-  let solo: Solo;
-  const readers: EventReader[] = [];
   before(async () => {
     key = await signer('EdDSA');
   });
-  beforeEach(async () => {
-    solo = new Solo();
-    const parts = partsOf(solo);
-    client = await SoloClient.open([...historyRoutes(parts), ...eventRoutes(parts)], solo);
-    solo.must(LEVEL);
-  });
-  afterEach(async () => {
-    for (const reader of readers.splice(0)) reader.close();
-    solo.events.stop();
-    await client.close();
-  });
-
-  const open = async (
-    query = '',
-    how: { token?: string; lastId?: number | string } = {},
-  ): Promise<EventReader> => {
-    const reader = await EventReader.open(client.url, query, { token: MANAGEMENT_SECRET, ...how });
-    readers.push(reader);
-    return reader;
-  };
-  const index = (): number => solo.machine.appliedIndex();
-  const policy = (Name: string, more: object = {}) =>
-    client.must('PUT /acl/policy', { Name, ...more });
+  const policy = (Name: string, more: object = {}) => must('PUT /acl/policy', { Name, ...more });
   /** What a frame is about, in short. */
   const short = ({ id, data }: Frame): string =>
     `${id}: ${data.Events.map(({ Type, Name }) => `${Type} ${Name}`).join(', ')}`;
   const refused = async (query: string, headers: Record<string, string> = {}): Promise<string> => {
-    const { status, body } = await client.ask(`GET /events${query}`, undefined, undefined, {
+    const { status, body } = await ask(`GET /events${query}`, undefined, undefined, {
       headers,
     });
     return `${status} ${body.code}: ${body.detail}`;
@@ -76,14 +53,14 @@ describe('the event stream', function () {
       FilterKeys: ['ops'],
       Index: index(),
       Reason: '',
-      Payload: { ACLPolicy: await client.must(`GET /acl/policy/${made.ID}`) },
+      Payload: { ACLPolicy: await must(`GET /acl/policy/${made.ID}`) },
     });
-    await client.must('PUT /acl/role', { Name: 'r', Policies: [{ Name: 'ops' }] });
+    await must('PUT /acl/role', { Name: 'r', Policies: [{ Name: 'ops' }] });
     const [role] = (await reader.change()).data.Events;
     expect(role.Payload['ACLRole']?.['Policies']).to.deep.equal([{ ID: made.ID, Name: 'ops' }]);
-    await client.must(`PUT /acl/policy/${made.ID}`, { Name: 'ops2' });
+    await must(`PUT /acl/policy/${made.ID}`, { Name: 'ops2' });
     expect(short(await reader.change())).to.equal(`${index()}: ACLPolicyUpdated ops2`);
-    await client.must(`DELETE /acl/policy/${made.ID}`);
+    await must(`DELETE /acl/policy/${made.ID}`);
     const gone = await reader.change();
     expect(short(gone)).to.equal(`${index()}: ACLPolicyDeleted ops2`);
     expect(gone.data.Events[0].Payload).to.deep.equal({});
@@ -91,23 +68,23 @@ describe('the event stream', function () {
 
   it('tells a reader without changes of its own how far it is', async () => {
     const reader = await open('?topics=ACLRole');
-    for (let n = 0; n < 1000; n++) solo.must(LEVEL);
+    for (let n = 0; n < 1000; n++) stage.solo.must(LEVEL);
     const [id, data] = [index(), { Index: index() }];
     expect(await reader.next()).to.deep.equal({ id, event: 'progress', data });
-    await client.must('PUT /acl/role', { Name: 'r' });
+    await must('PUT /acl/role', { Name: 'r' });
     expect(short(await reader.change())).to.equal(`${index()}: ACLRoleCreated r`);
   });
 
   it('tells of every type of objects, and of no secret', async () => {
     const reader = await open('?ns=*');
-    await client.must('PUT /namespace', { Name: 'red' });
-    const token = await client.must('PUT /acl/token', { Description: 't' });
+    await must('PUT /namespace', { Name: 'red' });
+    const token = await must('PUT /acl/token', { Description: 't' });
     const Config = { Host: 'https://k', CACert: key.pem, ServiceAccountJWT: 'a.b.c' };
     const method = { Name: 'K8s', Type: 'kubernetes', Config };
-    solo.apply({ type: 'method.set', v: 1, ns: 'default', method } as Command);
+    stage.solo.apply({ type: 'method.set', v: 1, ns: 'default', method } as Command);
     const rule = { AuthMethod: 'k8s', BindType: 'service', BindName: 'web' };
-    const { ID } = await client.must('PUT /acl/binding-rule', rule);
-    await client.must('PUT /config', { Kind: 'service-defaults', Name: 'Web', Protocol: 'http' });
+    const { ID } = await must('PUT /acl/binding-rule', rule);
+    await must('PUT /config', { Kind: 'service-defaults', Name: 'Web', Protocol: 'http' });
     const frames = [];
     for (let n = 0; n < 5; n++) frames.push(await reader.change());
     const all = frames.flatMap(({ data }) => data.Events);
@@ -129,7 +106,7 @@ describe('the event stream', function () {
     const reader = await open('?payload=none');
     const of = (Name: string) => ({ Type: 'policy', Object: { Name, Rules: '' } });
     const role = { Type: 'role', Object: { Name: 'r', Policies: [{ Name: 'b' }] } };
-    await client.must('POST /apply', { Objects: [role, of('a'), of('b')] });
+    await must('POST /apply', { Objects: [role, of('a'), of('b')] });
     const { data } = await reader.change();
     const names = data.Events.map(({ Name }) => Name);
     expect(names).to.deep.equal(['a', 'b', 'r']);
@@ -145,7 +122,7 @@ describe('the event stream', function () {
     const [a, b, c] = indexes;
     const from = async (query: string, lastId?: number): Promise<string[]> => {
       const reader = await open(query, lastId === undefined ? {} : { lastId });
-      await policy(`end-${readers.length}`);
+      await policy(`end-${index()}`);
       const seen: string[] = [];
       for (;;) {
         const frame = await reader.change();
@@ -163,8 +140,8 @@ describe('the event stream', function () {
   it('has the objects as of their index, also when they have changed since', async () => {
     const before = index();
     const { ID } = await policy('ops', { Rules: 'acl = "read"' });
-    await client.must(`PUT /acl/policy/${ID}`, { Name: 'ops', Rules: 'acl = "write"' });
-    await client.must(`DELETE /acl/policy/${ID}`);
+    await must(`PUT /acl/policy/${ID}`, { Name: 'ops', Rules: 'acl = "write"' });
+    await must(`DELETE /acl/policy/${ID}`);
     const reader = await open(`?index=${before}`);
     const rules = [];
     for (let n = 0; n < 3; n++) {
@@ -175,15 +152,15 @@ describe('the event stream', function () {
   });
 
   it('narrows to topics, objects of them, and a namespace', async () => {
-    await client.must('PUT /namespace', { Name: 'red' });
+    await must('PUT /namespace', { Name: 'red' });
     const byId = await policy('by-id');
     const before = index();
     await policy('ops');
-    await client.must(`PUT /acl/policy/${byId.ID}`, { Name: 'by-id', Description: 'x' });
-    await client.must('PUT /acl/role', { Name: 'ops' });
-    await client.must('PUT /acl/policy?ns=red', { Name: 'ops' });
-    await client.must('PUT /config', { Kind: 'service-defaults', Name: 'a,b', Protocol: 'http' });
-    await client.must('PUT /config', { Kind: 'proxy-defaults', Name: 'global' });
+    await must(`PUT /acl/policy/${byId.ID}`, { Name: 'by-id', Description: 'x' });
+    await must('PUT /acl/role', { Name: 'ops' });
+    await must('PUT /acl/policy?ns=red', { Name: 'ops' });
+    await must('PUT /config', { Kind: 'service-defaults', Name: 'a,b', Protocol: 'http' });
+    await must('PUT /config', { Kind: 'proxy-defaults', Name: 'global' });
     await policy('end');
     const seen = async (query: string): Promise<string> => {
       const reader = await open(`?index=${before}&${query}`);
@@ -228,26 +205,26 @@ describe('the event stream', function () {
     expect((await older.ask('GET /events')).status).to.equal(503);
     await older.close();
     const bounds = { ...HISTORY_DEFAULTS, Bytes: 0, LoginBytes: 0 };
-    await client.must('PUT /operator/history/configuration', bounds);
+    await must('PUT /operator/history/configuration', bounds);
     expect(await refused('')).to.match(/^409 conflict: This cluster keeps no history/);
   });
 
   it('leaves out what the reader may not see at that moment, without a trace', async () => {
     const rules = await policy('reader', { Rules: 'service_prefix "" { policy = "read" }' });
-    const { SecretID } = await client.must('PUT /acl/token', { Policies: [{ ID: rules.ID }] });
+    const { SecretID } = await must('PUT /acl/token', { Policies: [{ ID: rules.ID }] });
     const reader = await open('', { token: SecretID });
     const entry = (Name: string) => ({ Kind: 'service-defaults', Name, Protocol: 'http' });
     await policy('hidden');
-    await client.must('PUT /config', entry('web'));
+    await must('PUT /config', entry('web'));
     const { id, data } = await reader.change();
     expect([id, data.Events.length]).to.deep.equal([index(), 1]);
     expect([data.Events[0].Key, data.Events[0].Author]).to.deep.equal([
       'service-defaults/web',
       null,
     ]);
-    await client.must(`PUT /acl/policy/${rules.ID}`, { Name: 'reader', Rules: 'acl = "read"' });
+    await must(`PUT /acl/policy/${rules.ID}`, { Name: 'reader', Rules: 'acl = "read"' });
     expect((await reader.change()).data.Events[0].Name).to.equal('reader');
-    await client.must('PUT /config', entry('api'));
+    await must('PUT /config', entry('api'));
     await policy('seen');
     const next = await reader.change();
     expect(next.data.Events[0].Name).to.equal('seen');
@@ -257,42 +234,41 @@ describe('the event stream', function () {
   it('ends when the token is gone, or expires', async () => {
     const rules = await policy('p', { Rules: 'acl = "read"' });
     const make = (more: object = {}) =>
-      client.must('PUT /acl/token', { Policies: [{ ID: rules.ID }], ...more });
+      must('PUT /acl/token', { Policies: [{ ID: rules.ID }], ...more });
     const [gone, expiring] = [await make(), await make({ ExpirationTTL: '60s' })];
     const end = { id: undefined, event: 'end', data: { Reason: 'ACL not found' } };
     const first = await open('', { token: gone.SecretID });
-    await client.must(`DELETE /acl/token/${gone.AccessorID}`);
+    await must(`DELETE /acl/token/${gone.AccessorID}`);
     expect(await first.next()).to.deep.equal(end);
     expect(await first.next()).to.equal(undefined);
     const second = await open('', { token: expiring.SecretID });
-    solo.nowMs += 61_000;
+    stage.solo.nowMs += 61_000;
     expect(await second.next()).to.deep.equal(end);
-    expect((await client.ask('GET /events', undefined, gone.SecretID)).status).to.equal(403);
+    expect((await ask('GET /events', undefined, gone.SecretID)).status).to.equal(403);
     const third = await open();
-    solo.events.stop();
+    stage.solo.events.stop();
     expect(await third.next()).to.deep.equal({ ...end, data: { Reason: 'stopping' } });
-    expect(solo.events.size).to.equal(0);
+    expect(stage.solo.events.size).to.equal(0);
   });
 
   it('ends when the node must not use its state any more', async () => {
     const reader = await open();
-    solo.node.closed = () => refusal('unavailable', 'it was removed from the cluster');
+    stage.solo.node.closed = () => refusal('unavailable', 'it was removed from the cluster');
     const end = { id: undefined, event: 'end', data: { Reason: 'stopping' } };
     expect(await reader.next()).to.deep.equal(end);
-    expect((await client.ask('GET /events')).status).to.equal(503);
+    expect((await ask('GET /events')).status).to.equal(503);
   });
 
   it('tells what is forgotten, restored, or not there yet', async () => {
     const first = index();
     for (let n = 0; n < 40; n++) await policy(`p${n}`, { Description: 'x'.repeat(1000) });
-    await client.must('PUT /operator/history/configuration', {
+    await must('PUT /operator/history/configuration', {
       ...HISTORY_DEFAULTS,
       Bytes: 1 << 20,
       LoginBytes: 1 << 19,
       MaxAge: '1h',
     });
-    const trim = { type: 'history.trim', v: 1, nowMs: solo.nowMs + 7_200_000 } as Command;
-    while (solo.must(trim) === true);
+    stage.solo.forget();
     await policy('kept');
     const last = index();
     const late = await open(`?index=${first}`);
@@ -315,12 +291,7 @@ describe('the event stream', function () {
     });
     await policy('after');
     expect(short(await ahead.change())).to.equal(`${index()}: ACLPolicyCreated after`);
-    const id = 'r';
-    const records = [...solo.store.keys('')]
-      .filter((at) => !/^(machine|request|level|restore|change|login-change|version)/.test(at))
-      .map((at) => [at, solo.store.get(at)!]);
-    solo.must({ type: 'restore.add', v: 1, id, part: 0, records } as unknown as Command);
-    await solo.finish({ type: 'restore.commit', v: 1, id, parts: 1 } as Command);
+    await stage.restore();
     const restored = await late.next();
     const at = await ahead.next();
     for (const frame of [restored, at]) {
@@ -354,10 +325,9 @@ describe('the event stream', function () {
     reader.pause();
     for (let n = 0; n < 120; n++) await policy(`q${n}`, { Rules: `# ${'x'.repeat(60_000)}` });
     const bounds = { ...HISTORY_DEFAULTS, Bytes: 1 << 20, LoginBytes: 1 << 19, MaxAge: '1h' };
-    await client.must('PUT /operator/history/configuration', bounds);
-    const trim = { type: 'history.trim', v: 1, nowMs: solo.nowMs + 7_200_000 } as Command;
-    while (solo.must(trim) === true);
-    solo.events.reset();
+    await must('PUT /operator/history/configuration', bounds);
+    stage.solo.forget();
+    stage.solo.events.reset();
     await policy('end');
     reader.resume();
     let last: Frame | undefined;
@@ -371,9 +341,9 @@ describe('the event stream', function () {
   });
 
   it('answers HEAD without a stream', async () => {
-    const { status, headers, text } = await client.ask('HEAD /events');
+    const { status, headers, text } = await ask('HEAD /events');
     expect([status, text]).to.deep.equal([200, '']);
     expect(headers['content-type']).to.equal('text/event-stream');
-    expect(solo.events.size).to.equal(0);
+    expect(stage.solo.events.size).to.equal(0);
   });
 });

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { listTokens } from '../../src/service/acl/token-reads.js';
-import type { Command } from '../../src/state/types.js';
 import { SoloClient } from './client.js';
 import { MANAGER } from './solo.js';
 
@@ -197,17 +196,14 @@ describe('a restore', () => {
   it('lowers no index, of objects, lists or missing objects', async () => {
     const client = await SoloClient.open();
     const role = await client.must('PUT /acl/role', { Name: 'r' });
-    const records = [...client.solo.store.keys('')].map((key) => [
-      key,
-      client.solo.store.get(key) as string,
-    ]);
+    const { store } = client.solo;
+    const records = [...store.keys('')].map((key) => [key, store.get(key)!] as const);
     await client.must(`PUT /acl/role/${role.ID}`, { Name: 'r', Description: 'later' });
     await client.must('PUT /config', { Kind: 'mesh' });
     await client.must('DELETE /config/mesh/mesh');
     const paths = [`/acl/role/${role.ID}`, '/acl/roles', '/config/mesh', '/config/mesh/mesh'];
     const before = await Promise.all(paths.map((path) => client.ask(`GET ${path}`)));
-    client.solo.must({ type: 'restore.add', v: 1, id: 'a', part: 0, records } as Command);
-    await client.solo.finish({ type: 'restore.commit', v: 1, id: 'a', parts: 1 } as Command);
+    await client.solo.restore(records);
     for (const [at, path] of paths.entries()) {
       const after = await client.ask(`GET ${path}?index=${before[at]?.index}&wait=60s`);
       expect(after.index, path).to.be.greaterThan(before[at]?.index as number);

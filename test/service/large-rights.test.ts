@@ -6,9 +6,10 @@ import { Authorizers } from '../../src/service/rights/authorizers.js';
 import { prepareGate } from '../../src/service/rights/gate.js';
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
-import type { Command, View } from '../../src/state/types.js';
+import type { Command } from '../../src/state/types.js';
 import { DEFAULTS } from '../support/defaults.js';
 import { SoloClient } from './client.js';
+import { CountingView } from './counting-view.js';
 import { callerOf, Solo } from './solo.js';
 
 const SECRET = '00000005-aaaa-4aaa-8aaa-000000000001';
@@ -65,22 +66,6 @@ async function turnsOf(work: Promise<unknown>): Promise<number> {
     turns += 1;
   }
   return turns;
-}
-
-/** Reads the policies of a view, and counts how often. */
-class CountingView implements View {
-  readonly reads = new Map<string, number>();
-  readonly #view: View;
-  constructor(view: View) {
-    this.#view = view;
-  }
-  get(key: string): string | undefined {
-    this.reads.set(key, (this.reads.get(key) ?? 0) + 1);
-    return this.#view.get(key);
-  }
-  keys(prefix: string): Iterable<string> {
-    return this.#view.keys(prefix);
-  }
 }
 
 describe('the rights of a token with many large policies', () => {

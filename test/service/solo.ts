@@ -26,7 +26,7 @@ import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import type { SystemInit } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
-import type { Command, Result } from '../../src/state/types.js';
+import type { Command, Result, StateRecord } from '../../src/state/types.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import { DEFAULTS } from '../support/defaults.js';
 
@@ -131,11 +131,18 @@ export class Solo {
     return results;
   }
 
-  /** Applies a command that takes many turns, without authorization. */
-  finish(command: Command): Promise<Result> {
-    return new Promise((resolve) => {
-      this.machine.apply([this.#entryOf(command)], (result) => resolve(result!));
-    });
+  /** Replaces the state by that of an archive with these records. */
+  async restore(records: readonly StateRecord[]): Promise<void> {
+    const id = 'r';
+    this.must({ type: 'restore.add', v: 1, id, part: 0, records } as Command);
+    const commit = { type: 'restore.commit', v: 1, id, parts: 1 } as Command;
+    await new Promise((resolve) => this.machine.apply([this.#entryOf(commit)], resolve));
+  }
+
+  /** Has the history forget what is older than an hour from now. */
+  forget(): void {
+    const nowMs = this.nowMs + 7_200_000;
+    while (this.must({ type: 'history.trim', v: 1, nowMs } as Command) === true);
   }
 
   #entryOf(command: Command, after = 0) {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Proofs } from '../../../src/service/decisions/proofs.js';
 import { authMethodTypes } from '../../../src/service/login/index.js';
 import type { AuthMethodType } from '../../../src/service/login/types.js';
-import type { Command, StateRecord } from '../../../src/state/types.js';
+import type { StateRecord } from '../../../src/state/types.js';
 import { CA } from '../../login/certificates.js';
 import { TestServer } from '../../login/server.js';
 import { type Signer, signer } from '../../login/signers.js';
@@ -87,11 +87,7 @@ describe('logins that decisions ask about', () => {
       .filter((at) => !/^(machine|request|level|restore)/.test(at))
       .map((at) => [at, store.get(at)!.replaceAll(own!, theirs!)]);
   };
-  const restore = async (records: readonly StateRecord[]): Promise<void> => {
-    const { solo } = decider.client;
-    solo.must({ type: 'restore.add', v: 1, id: 'r', part: 0, records } as Command);
-    await solo.finish({ type: 'restore.commit', v: 1, id: 'r', parts: 1 } as Command);
-  };
+  const restore = (records: readonly StateRecord[]) => decider.client.solo.restore(records);
 
   it('are verified once a minute at most, by method', async () => {
     const jwt = await jwtOf();
