@@ -91,10 +91,7 @@ const destination = object({
   Port: nonEmpty('The port of the destination.', port),
 });
 
-const rateRoute = object({
-  PathExact: nonEmpty('The exact path of the requests.', text(), 'path_exact'),
-  PathPrefix: nonEmpty('The prefix of the path of the requests.', text(), 'path_prefix'),
-  PathRegex: nonEmpty('A regular expression for the path of the requests.', text(), 'path_regex'),
+const rate = {
   RequestsPerSecond: nonEmpty(
     'The average number of requests per second.',
     whole(),
@@ -105,22 +102,19 @@ const rateRoute = object({
     whole(),
     'requests_max_burst',
   ),
+};
+const rateRoute = object({
+  PathExact: nonEmpty('The exact path of the requests.', text(), 'path_exact'),
+  PathPrefix: nonEmpty('The prefix of the path of the requests.', text(), 'path_prefix'),
+  PathRegex: nonEmpty('A regular expression for the path of the requests.', text(), 'path_regex'),
+  ...rate,
 });
 /** Declared only so that the refusal can say that rate limiting is not supported. */
 const rateLimits = object({
   InstanceLevel: always(
     'Limits for each instance of the service.',
     object({
-      RequestsPerSecond: nonEmpty(
-        'The average number of requests per second.',
-        whole(),
-        'requests_per_second',
-      ),
-      RequestsMaxBurst: nonEmpty(
-        'How many requests may arrive at once.',
-        whole(),
-        'requests_max_burst',
-      ),
+      ...rate,
       Routes: nonEmpty('Separate limits for specific paths.', list(rateRoute)),
     }),
     'instance_level',
