@@ -74,12 +74,12 @@ describe('gaps in the event stream', function () {
     await configure({ Bytes: 0, LoginBytes: 0 });
     await policy('missed');
     const on = await configure({});
-    const read = () => client.must(`GET /history?after=${older}`);
+    const read = () => must(`GET /history?after=${older}`);
     expect(await read()).to.deep.include({ Index: on, Changes: [] });
     const kept = await policy('kept');
     const seen = await framesTo(await open(`?index=${older}`), kept);
     expect(seen).to.deep.equal([gap(older, on, 'forgotten'), kept]);
-    for (const { Index, Oldest, Changes } of [await read(), await client.must('GET /history')]) {
+    for (const { Index, Oldest, Changes } of [await read(), await must('GET /history')]) {
       expect([Index, Oldest]).to.deep.equal([kept, kept]);
       expect(Changes.map(({ Name }: { Name: string }) => Name)).to.deep.equal(['kept']);
     }

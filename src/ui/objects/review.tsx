@@ -44,6 +44,7 @@ export function WriteDialog({
   }, [before?.index]);
   const forms = { fields: type.fields, before: before && formOf(type, before.object), after: form };
   const plan = planned?.plan;
+  const whole: WholeText = (path) => wholeText(forms, path.slice(1));
   return (
     <ReviewDialog
       isReady={planned !== undefined}
@@ -66,9 +67,7 @@ export function WriteDialog({
           <p>{TEXT.conflict.fits}</p>
         </ConflictNotice>
       )}
-      {plan !== undefined && (
-        <PlanView plan={plan} whole={(path) => wholeText(forms, path.slice(1))} />
-      )}
+      {plan !== undefined && <PlanView plan={plan} whole={whole} />}
       {planned !== undefined && plan === undefined && (
         <>
           <p class="notice warn">{TEXT.review.lacking}</p>
