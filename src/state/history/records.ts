@@ -102,7 +102,9 @@ export interface Deed {
 
 /** Returns what a command does. */
 export function deedOf({ author, time, reason = '' }: Command, operation: string): Deed {
-  const timeMs = time === undefined ? null : Date.parse(time);
+  const ms = Date.parse(time ?? '');
+  // Another member may have sent any text.
+  const timeMs = Number.isNaN(ms) ? null : ms;
   return { operation, timeMs, author: author ?? null, reason };
 }
 

@@ -141,6 +141,23 @@ describe('the history of objects', () => {
     expect(recorded.store.map).to.deep.equal(started.map);
   });
 
+  it('is the same on a machine that starts again after an entry with a wrong time', () => {
+    const recorded = new Recorded();
+    const id = '00000001-aaaa-4aaa-8aaa-000000000001';
+    const set = { type: 'policy.set', ns: 'default', id, hash: 'h' };
+    const policy = { Name: 'p', Description: '', Rules: '' };
+    recorded.must({ ...set, create: true, time: '2030-13-01T00:00:00.000Z', policy });
+    const started = new MapStore(recorded.store.map);
+    const again = new Machine(started, HANDLERS);
+    for (let n = 0; n < 100; n++) {
+      recorded.must({ ...set, policy: { ...policy, Rules: `# ${n}` } });
+      const { index, commands } = recorded;
+      const data = encodeProposal({ id: `r${index}`, since: 0, command: commands.at(-1)! });
+      again.apply([{ kind: 'command', index, term: 1, data }]);
+    }
+    expect(recorded.store.map).to.deep.equal(started.map);
+  });
+
   it('is the same on a machine that starts again before each entry', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
