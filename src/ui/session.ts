@@ -137,6 +137,14 @@ export function keep(key: string, value: unknown): void {
     }
 }
 
+/** Moves what was kept for no namespace, whose keys begin with a slash, to the one that it is. */
+export function keepIn(ns: string): void {
+  for (const name of Object.keys(sessionStorage).filter((each) => each.startsWith(`${DRAFT}/`))) {
+    keep(ns + name.slice(DRAFT.length), kept(name.slice(DRAFT.length)));
+    sessionStorage.removeItem(name);
+  }
+}
+
 /** Returns a kept value. */
 export function kept<T>(key: string): T | undefined {
   const text = sessionStorage.getItem(DRAFT + key);

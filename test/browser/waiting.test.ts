@@ -337,4 +337,26 @@ describePages('the session of the web UI', 1, (stage) => {
     await page.waitForURL(/ns=team-a/);
     expect(page.url()).to.include('resource=service').and.include('segment=api');
   });
+
+  it('keeps what was typed before the namespace of the token was known', async () => {
+    const { SecretID: token } = await stage.api<Sample['token']>('PUT /v1/acl/token?ns=team-a', {
+      Policies: [{ Name: 'namespace-management' }],
+    });
+    const { page } = await stage.visit('/', { token });
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/v1/acl/token/self', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto(stage.hrefOf('/policies?new'));
+    const description = page.getByRole('textbox', { name: 'Description' });
+    await description.fill('typed before');
+    release();
+    await page.waitForURL(/ns=team-a/);
+    await page.getByText('unsaved changes have been restored').waitFor();
+    expect(await description.inputValue()).to.equal('typed before');
+  });
 });

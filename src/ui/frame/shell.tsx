@@ -13,7 +13,7 @@ import { Link } from '../parts/link.js';
 import { useLoad } from '../parts/load.js';
 import { Trouble } from '../parts/notice.js';
 import { go, hrefOf, namespace, type Place, place } from '../router.js';
-import { endSession, session } from '../session.js';
+import { endSession, keepIn, session } from '../session.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 import { useKeys } from './keys.js';
@@ -126,8 +126,10 @@ function WhoAmI({ hasPage }: { hasPage: boolean }) {
     const ns = self?.['Namespace'];
     const { parts, query } = place.get();
     // What the server would choose by the token is shown, too.
-    if (typeof ns === 'string' && ns !== 'default' && namespace() === '')
+    if (typeof ns === 'string' && ns !== 'default' && namespace() === '') {
+      keepIn(ns);
       go(hrefOf(parts, { ...Object.fromEntries(query), ns }), { replace: true });
+    }
   }, [self]);
   const leave = async (): Promise<void> => {
     const provider = await logOut();
