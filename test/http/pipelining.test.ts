@@ -17,6 +17,8 @@ describe('http: pipelined requests', () => {
   let front: Front;
   let waiting: ApiRequest[] = [];
   let seen: string[] = [];
+  /** Requests for a millisecond of work that were handled. */
+  let worked = 0;
   const clients: Socket[] = [];
   const routes: Route[] = [
     {
@@ -48,11 +50,11 @@ describe('http: pipelined requests', () => {
       },
     },
     {
-      // a thousand of these are a second of work
       path: '/v1/work',
       GET: (request) => {
         const end = performance.now() + 1;
         while (performance.now() < end);
+        worked += 1;
         request.answerValue(1);
       },
     },
@@ -60,6 +62,7 @@ describe('http: pipelined requests', () => {
   beforeEach(async () => {
     waiting = [];
     seen = [];
+    worked = 0;
     front = await startFront(routes);
   });
   afterEach(async () => {
@@ -101,17 +104,15 @@ describe('http: pipelined requests', () => {
   });
 
   it('leave turns of the event loop to other work', async () => {
-    let longest = 0;
-    let last = performance.now();
-    const clock = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
-    }, 1);
     const client = open(get('/v1/work').repeat(1000));
-    await until(() => statuses(client.text()) >= 500);
-    clearInterval(clock);
-    // unlimited, the first turn alone takes a second
-    expect(longest).to.be.lessThan(300);
+    let most = 0;
+    while (statuses(client.text()) < 500) {
+      const before = worked;
+      await new Promise((resolve) => setImmediate(resolve));
+      most = Math.max(most, worked - before);
+    }
+    // unlimited, the first turn handles all
+    expect(most).to.be.within(1, 50);
   });
 
   it('are in progress up to a number, whatever arrives later', async () => {
