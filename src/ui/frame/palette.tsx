@@ -119,6 +119,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
     document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' });
   }, [at]);
   const onKeyDown = (event: KeyboardEvent): void => {
+    // Ctrl+Enter saves.
+    if (event.ctrlKey || event.metaKey) return;
     if (event.key === 'ArrowDown') move(1);
     else if (event.key === 'ArrowUp') move(-1);
     else if (event.key === 'Enter') follow(targets[at]);
