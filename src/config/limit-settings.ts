@@ -33,6 +33,16 @@ export const LIMITS = [
     why: 'largest body of a request without a valid token, of a login and of a bootstrap: an unauthenticated body deserves no more work, and no bearer token is longer',
   },
   {
+    key: 'limits.pendingBodyBytes',
+    type: 'integer',
+    min: 65_536,
+    max: 1_073_741_824,
+    default: 67_108_864,
+    why:
+      'bytes of bodies without a valid token that are being received, in all: beyond them, the ' +
+      'oldest is refused with 429',
+  },
+  {
     key: 'limits.headerBytes',
     type: 'integer',
     min: 4096,
@@ -237,7 +247,9 @@ export const LIMITS = [
     key: 'limits.headersMs',
     ...MS,
     default: 10_000,
-    why: 'how long a client may take to send its headers',
+    why:
+      'how long a client may take to send its headers: less, down to a second, while more than ' +
+      'one in 32 of limits.connections have no request in progress',
   },
   {
     key: 'limits.receiveMs',

@@ -53,6 +53,11 @@ const limitRules = ({ raft, limits }: Config): readonly Rule[] => [
     limits.requestMs * 4 > limits.secretsGoneMs,
     `limits.secretsGoneMs: must be at least four times limits.requestMs (${limits.requestMs}), or outcomes are forgotten while a client still waits for them`,
   ],
+  [
+    limits.anonymousBodyBytes > limits.pendingBodyBytes,
+    'limits.pendingBodyBytes: must be at least limits.anonymousBodyBytes ' +
+      `(${limits.anonymousBodyBytes}), or the largest body could not arrive`,
+  ],
   [limits.headersMs > limits.receiveMs, 'limits.receiveMs: must be at least limits.headersMs'],
   [limits.heldPerClient > limits.held, 'limits.heldPerClient: must not be above limits.held'],
   [

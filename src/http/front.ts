@@ -5,6 +5,7 @@ import {
   Places,
   Streams,
 } from './limits/concurrency.js';
+import { PendingBodies } from './limits/pending-bodies.js';
 import { Rates, RefusalCounts } from './limits/rates.js';
 import type { HttpOptions } from './options.js';
 import { type BodyReader, bodyReader } from './request/body.js';
@@ -61,6 +62,7 @@ export function makeFront(options: HttpOptions): Front {
     readSmallBody: bodyReader({
       bytes: Math.min(limits.anonymousBodyBytes, limits.bodyBytes),
       setting: 'limits.anonymousBodyBytes',
+      pending: new PendingBodies(limits.pendingBodyBytes, refused),
     }),
   };
 }

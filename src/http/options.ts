@@ -15,6 +15,8 @@ export interface HttpLimits extends HeldLimits, EventLimits, RateLimits, Refusal
   readonly planBytes: number;
   /** The same for callers without a valid token, for logins and for bootstrap. */
   readonly anonymousBodyBytes: number;
+  /** Bytes of such bodies that have not arrived whole. */
+  readonly pendingBodyBytes: number;
   /** Milliseconds a write or a barrier may take; then the answer is 503 or 504. */
   readonly requestMs: number;
   /** Streamed responses that one token may read at a time. */

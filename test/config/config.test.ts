@@ -253,6 +253,11 @@ describe('config', () => {
         /^limits\.requestMs: must be at least four times raft\.electionMs/,
       ],
       [
+        'room for less than one body of an unknown caller',
+        { limits: { anonymousBodyBytes: 200_000, pendingBodyBytes: 199_999 } },
+        /^limits\.pendingBodyBytes: must be at least limits\.anonymousBodyBytes \(200000\)/,
+      ],
+      [
         'half of a TLS pair',
         { http: { tls: { cert: 'a.pem' } } },
         /^http\.tls: cert and key are needed together/,

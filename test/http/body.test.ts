@@ -1,5 +1,6 @@
 /** Bodies that are not sent whole, or not as they are. */
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ApiError } from '../../src/base/errors.js';
@@ -8,6 +9,8 @@ import type { ApiRequest } from '../../src/http/routes/types.js';
 import { anyObject } from '../../src/languages/fields.js';
 import type { Ask } from '../support/client.js';
 import { type Front, fakeService, LIMITS, startFront } from './harness.js';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('http: a body that is cut off', () => {
   let front: Front;
@@ -53,6 +56,79 @@ describe('http: a body that is cut off', () => {
       .to.be.instanceOf(ApiError)
       .with.property('message')
       .that.matches(/cut off/);
+  });
+});
+
+describe('http: bodies of unknown callers that are not sent whole', () => {
+  interface Way {
+    readonly header: string;
+    /** What precedes the body, and what follows it. */
+    readonly size?: string;
+    readonly end?: string;
+  }
+  const SENT = 60_000;
+  const WITH_LENGTH: Way = { header: `Content-Length: ${SENT}` };
+  const clients: Socket[] = [];
+  let front: Front;
+  let onRequest: (request: ApiRequest) => void;
+  beforeEach(async () => {
+    const PUT = async (request: ApiRequest) => {
+      onRequest(request);
+      request.answerValue((await request.body('Thing decoding failed', anyObject))['b']);
+    };
+    const service = fakeService({ namespaceOf: () => 'default' });
+    const limits = { ...LIMITS, pendingBodyBytes: 131_072 };
+    front = await startFront([{ path: '/v1/thing', PUT }], { service, limits });
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.destroy();
+    await front.close();
+  });
+
+  /** Sends a body but for its end. Resolves when the server has read what was sent. */
+  const begin = async ({ header, size = '', end = '' }: Way) => {
+    const arrived = new Promise<ApiRequest>((resolve) => {
+      onRequest = resolve;
+    });
+    const client = connect(front.listener.port, '127.0.0.1');
+    clients.push(client);
+    const response = once(client, 'data').then(([bytes]) => String(bytes));
+    const head = `PUT /v1/thing HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n${size}`;
+    const sent = `${head}{"a":"${'x'.repeat(SENT - 14)}","b":`;
+    client.write(sent);
+    const { socket } = (await arrived).incoming;
+    while (socket.bytesRead < sent.length) await turn();
+    return { finish: () => client.write(`1}${end}`), response };
+  };
+
+  for (const [how, way] of [
+    ['with a length', WITH_LENGTH],
+    ['in chunks', { header: 'Transfer-Encoding: chunked', size: 'ea60\r\n', end: '\r\n0\r\n\r\n' }],
+  ] as const) {
+    it(`are refused when all take too many bytes, the oldest first: ${how}`, async () => {
+      const [oldest, second] = [await begin(way), await begin(way)];
+      const third = await begin(way);
+      expect(await oldest.response).to.match(/^HTTP\/1\.1 429 .*limits\.pendingBodyBytes/s);
+      for (const { finish, response } of [third, second]) {
+        finish();
+        expect(await response).to.match(/^HTTP\/1\.1 200 .*\n1\n$/s);
+      }
+      expect(front.app.refused.counts).to.include({ pendingBodyBytes: 1 });
+    });
+  }
+
+  it('count no longer once they have come whole, or their clients have left', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { finish, response } = await begin(WITH_LENGTH);
+      await begin(WITH_LENGTH);
+      finish();
+      expect(await response).to.match(/^HTTP\/1\.1 200 /);
+      const open = front.listener.connections();
+      clients.at(-1)!.destroy();
+      while (front.listener.connections() === open) await turn();
+      await turn();
+    }
+    expect(front.app.refused.counts).to.include({ pendingBodyBytes: 0 });
   });
 });
 

@@ -50,3 +50,19 @@ describe('http: connections of several addresses', () => {
     expect(front.app.refused.counts).to.include({ connections: 0, connectionsPerAddress: 3 });
   });
 });
+
+describe('http: connections on which no headers come to an end', () => {
+  it('are closed the sooner the more there are', async () => {
+    const limits = { connections: 64, connectionsPerAddress: 64 };
+    const slow = { headersMs: 30_000, receiveMs: 600_000 };
+    const front = await startFront([], {}, { ...limits, ...slow });
+    const clients = Array.from({ length: 60 }, () => {
+      const client = connect(front.listener.port, '127.0.0.1');
+      client.write('GET /v1/thing HTTP/1.1\r\nX-Unfinished: ');
+      return client;
+    });
+    const responses = await Promise.all(clients.map((client) => once(client, 'data')));
+    await front.close();
+    for (const [bytes] of responses) expect(String(bytes)).to.match(/^HTTP\/1\.1 408 /);
+  });
+});

@@ -42,6 +42,7 @@ export const LIMITS: HttpLimits = {
   bodyBytes: 65_536,
   planBytes: 8 << 20,
   anonymousBodyBytes: 65_536,
+  pendingBodyBytes: 1 << 20,
   requestMs: 1000,
   heldPerClient: 100,
   heldPerToken: 100,

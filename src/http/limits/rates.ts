@@ -143,6 +143,7 @@ const LIMITS = [
   'refusalsPerAddress',
   'jwtChecksPerAddress',
   'jwtChecksPerMethod',
+  'pendingBodyBytes',
   'connections',
   'connectionsPerAddress',
 ];

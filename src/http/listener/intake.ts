@@ -23,31 +23,38 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void;
 
-/**
- * Makes `server` hand its requests to `handle`, a few of each connection at one time. Returns a
- * function that ends a connection with a response, after those of the requests that came whole.
- */
-export function takeRequests(
-  server: Server,
-  isSecure: boolean,
-  handle: Handler,
-): (socket: Duplex, response: string) => void {
+/** The requests of one server. */
+export interface Requests {
+  /** Number of connections with a request in progress. */
+  busy(): number;
+  /** Ends a connection with a response, after those of the requests that came whole. */
+  end(socket: Duplex, response: string): void;
+}
+
+/** Makes `server` hand its requests to `handle`, a few of each connection at one time. */
+export function takeRequests(server: Server, isSecure: boolean, handle: Handler): Requests {
   const intakes = new WeakMap<Socket, Intake>();
+  const busy = new Set<Intake>();
   // later than the server's own listener, which connects the parser
   server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => {
-    intakes.set(socket, new Intake(socket, handle));
+    intakes.set(socket, new Intake(socket, handle, busy));
   });
   server.on('request', (req, res) => intakes.get(req.socket)!.take(req, res));
-  return (socket, response) => {
-    const intake = intakes.get(socket as Socket);
-    if (intake === undefined) socket.end(response);
-    else intake.end(response);
+  return {
+    busy: () => busy.size,
+    end(socket, response) {
+      const intake = intakes.get(socket as Socket);
+      if (intake === undefined) socket.end(response);
+      else intake.end(response);
+    },
   };
 }
 
 class Intake {
   readonly #socket: Socket;
   readonly #handle: Handler;
+  /** Those of this server with a request in progress. */
+  readonly #busy: Set<Intake>;
   /**
    * Node's listener, which parses a chunk, once it is called from here. It must not be called while
    * Node pauses the socket.
@@ -66,9 +73,10 @@ class Intake {
   /** Whether this has paused the socket, and not Node. */
   #isPaused = false;
 
-  constructor(socket: Socket, handle: Handler) {
+  constructor(socket: Socket, handle: Handler, busy: Set<Intake>) {
     this.#socket = socket;
     this.#handle = handle;
+    this.#busy = busy;
   }
 
   /** Handles a request, or lets it wait. */
@@ -101,8 +109,10 @@ class Intake {
 
   #begin(req: IncomingMessage, res: ServerResponse): void {
     this.#inProgress.add(req);
+    this.#busy.add(this);
     res.on('close', () => {
       this.#inProgress.delete(req);
+      if (this.#inProgress.size === 0) this.#busy.delete(this);
       if (req === this.#late) this.#last = undefined;
       if (this.#hasWork) this.#schedule();
       else this.#endIfIdle();

@@ -20,7 +20,7 @@ export interface ListenerOptions extends ConnectionLimits {
   readonly headerBytes: number;
   /**
    * Milliseconds for all headers, and for the whole request, to arrive: against clients that send
-   * byte by byte.
+   * byte by byte. For headers, fewer while many connections have no request in progress.
    */
   readonly headersMs: number;
   readonly receiveMs: number;
@@ -50,6 +50,9 @@ export interface Listener {
 
 /** How many connections may wait in the kernel to be accepted. */
 const BACKLOG = 4096;
+/** The part of all connections that may take `headersMs` for their headers. */
+const PATIENT_PART = 1 / 32;
+const HEADERS_MS_MIN = 1000;
 
 const MALFORMED: Record<string, string> = {
   HPE_HEADER_OVERFLOW: plainResponse(
@@ -86,7 +89,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     requestTimeout: options.receiveMs,
     keepAliveTimeout: options.keepAliveMs,
     // one shared sweep over all connections instead of a timer per request
-    connectionsCheckingInterval: Math.max(1000, Math.min(options.headersMs, 30_000) / 2),
+    connectionsCheckingInterval: HEADERS_MS_MIN,
     noDelay: true,
     // BrowserCheck says what is missing
     requireHostHeader: false,
@@ -100,12 +103,16 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   // `headerBytes` bounds them. Node would ignore all beyond a thousand.
   server.maxHeadersCount = 0;
   server.on('connection', (socket: Socket) => connections.accept(socket));
-  const end = takeRequests(server, secure !== undefined, (req, res) =>
+  const requests = takeRequests(server, secure !== undefined, (req, res) =>
     connections.handle(req, res),
   );
+  // Node reads it at each sweep.
+  Object.defineProperty(server, 'headersTimeout', {
+    get: () => headersMs(options, connections.open.size - requests.busy()),
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (socket.writable && error.code !== 'ECONNRESET')
-      end(socket, MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
+      requests.end(socket, MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
     else socket.destroy();
   });
   // Node by itself closes the connection without an answer.
@@ -132,6 +139,16 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     },
     close: (graceMs, lingerMs = 0) => close(server, app, connections, { graceMs, lingerMs }),
   };
+}
+
+/**
+ * Milliseconds for headers to arrive while so many connections have no request in progress. Each
+ * may keep `headerBytes` of unfinished headers in memory, so the more there are, the shorter.
+ */
+function headersMs(options: ListenerOptions, waiting: number): number {
+  const patient = options.connections * PATIENT_PART;
+  const ms = Math.round((options.headersMs * patient) / Math.max(waiting, patient, 1));
+  return Math.min(options.headersMs, Math.max(ms, HEADERS_MS_MIN));
 }
 
 function watchHandshakes(server: TlsServer, report: PlainReport | undefined): void {

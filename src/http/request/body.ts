@@ -9,6 +9,7 @@ import { ApiError, refusal, reject } from '../../base/errors.js';
 import { named } from '../../base/works.js';
 import { parseStrictJson } from '../../languages/json.js';
 import { unpacking } from '../limits/concurrency.js';
+import type { EndBody, PendingBodies } from '../limits/pending-bodies.js';
 import type { JsonObject } from '../routes/types.js';
 
 /**
@@ -21,6 +22,8 @@ export type BodyReader = (context: Context, failure: string) => Promise<Buffer>;
 export interface BodyLimit {
   readonly bytes: number;
   readonly setting: 'limits.bodyBytes' | 'limits.planBytes' | 'limits.anonymousBodyBytes';
+  /** Counts the bytes of bodies that have not arrived whole: those of unknown callers. */
+  readonly pending?: PendingBodies;
 }
 
 type Decoder = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
@@ -37,7 +40,7 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 /**
  * Returns a reader for bodies of at most so many bytes, before and after `Content-Encoding` is
  * undone. Endpoints call it once they know that the caller may send a body, so Koa's body parser is
- * not in the chain of middlewares: it reads what comes in chunks. A body with its length needs no
+ * not in the chain of middlewares: it reads what known callers send in chunks. Other bodies need no
  * parser. Only the bodies of known callers may be encoded.
  */
 export function bodyReader(limit: BodyLimit): BodyReader {
@@ -47,7 +50,8 @@ export function bodyReader(limit: BodyLimit): BodyReader {
     const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
     const decode = coding === 'identity' ? undefined : decoderOf(coding, limit, failure);
     let bytes: Buffer;
-    if (decode === undefined && req.headers['content-length'] === undefined) {
+    const hasLength = req.headers['content-length'] !== undefined;
+    if (decode === undefined && !hasLength && limit.pending === undefined) {
       // loaded with the first body that needs it: a node starts faster without it
       parser ??= parserOf(limit.bytes);
       bytes = await parsed(await parser, context, limit, failure);
@@ -99,27 +103,56 @@ async function parsed(
 /** Reads a body as it was sent. Rejects if the client leaves, or has left, before its end. */
 function wholeOf(req: IncomingMessage, limit: BodyLimit, failure: string): Promise<Buffer> {
   return new Promise((resolve, refuse) => {
-    const chunks: Buffer[] = [];
+    const most = Math.min(Number(req.headers['content-length'] ?? limit.bytes), limit.bytes);
+    let buffer: Buffer = NOTHING;
     let length = 0;
     const add = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length <= limit.bytes) chunks.push(chunk);
-      else {
-        req.off('data', add).pause();
-        refuse(tooLarge(limit));
+      if (length + chunk.length > limit.bytes) {
+        end(tooLarge(limit));
+        return;
       }
+      const size = buffer.length;
+      buffer = appended(buffer, length, chunk, most);
+      length += chunk.length;
+      limit.pending?.add(end, buffer.length - size);
+    };
+    const end: EndBody = (error) => {
+      req.off('data', add).pause();
+      limit.pending?.end(end);
+      buffer = NOTHING;
+      refuse(error);
     };
     const cut = (): void => {
-      if (!req.readableEnded) refuse(unusable(failure));
+      if (!req.readableEnded) end(unusable(failure));
     };
     if (Number(req.headers['content-length']) > limit.bytes) refuse(tooLarge(limit));
     else if (req.destroyed) cut();
     else {
       req.on('data', add);
-      req.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+      req.once('end', () => {
+        limit.pending?.end(end);
+        resolve(buffer.subarray(0, length));
+      });
       req.once('close', cut);
     }
   });
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Returns a buffer with `chunk` behind the first `length` bytes of `buffer`: the same one if there
+ * is room, otherwise a larger one of up to `most` bytes. A list of chunks would take some hundred
+ * bytes for each, and a client may send one byte in each.
+ */
+function appended(buffer: Buffer, length: number, chunk: Buffer, most: number): Buffer {
+  if (length === 0) return chunk;
+  const needed = length + chunk.length;
+  const whole =
+    needed <= buffer.length ? buffer : Buffer.allocUnsafeSlow(Math.min(2 * needed, most));
+  if (whole !== buffer) buffer.copy(whole, 0, 0, length);
+  chunk.copy(whole, length);
+  return whole;
 }
 
 /** Returns a body without its coding. The decoder ends when the limit is passed. */
