@@ -73,11 +73,13 @@ export async function removeRange<K>(
 ): Promise<void> {
   const { from, to } = range;
   if (isOpen()) await flushTables(db, from);
-  while (isOpen()) {
-    const some = await db.keys({ gte: from, lte: to }, CLEAR_STEP);
-    if (some.length === 0) break;
+  // Each step begins where the last one ended: LevelDB would read all deletions before that again.
+  for (let next = from; isOpen(); ) {
+    const some = await db.keys({ gte: next, lte: to }, CLEAR_STEP);
     const deletions = some.map((key) => ({ type: 'del' as const, key }));
-    await db.write(deletions, { sync: false });
+    if (deletions.length > 0) await db.write(deletions, { sync: false });
+    if (some.length < CLEAR_STEP) break;
+    next = some.at(-1)!;
   }
   if (isOpen()) await rewriteRange(db, from, to, write);
 }
