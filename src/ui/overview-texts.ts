@@ -53,6 +53,8 @@ export const OVERVIEW_TEXT = {
       confirm: 'Remove',
     },
     typeName: (name: string) => `Type ${name} to confirm`,
+    newest: 'Newest changes',
+    allChanges: 'All changes',
     sinks: 'Audit sinks',
     warnings: 'Warnings',
     noWarnings: 'Lint found no problems.',

@@ -67,6 +67,24 @@ describePages('the overview in the web UI', 1, (stage) => {
     expect(await late.locator('.late').count()).to.equal(1);
   });
 
+  it('shows the ten newest changes, and each that is made meanwhile', async () => {
+    for (let nth = 1; nth <= 11; nth += 1)
+      await stage.api('PUT /v1/acl/policy', { Name: `newest-${nth}`, Rules: '' });
+    const { page } = await stage.visit('/');
+    const newest = page.getByRole('table', { name: 'Newest changes' });
+    await newest.getByRole('link', { name: 'newest-11', exact: true }).waitFor();
+    const named = await newest.getByRole('link', { name: /^newest-/ }).allTextContents();
+    const names = Array.from({ length: 10 }, (_, nth) => `newest-${11 - nth}`);
+    expect(named).to.deep.equal(names);
+    expect(await newest.getByRole('columnheader').allTextContents()).to.not.include('Undo');
+    await stage.api('PUT /v1/acl/policy', { Name: 'while-shown', Rules: '' });
+    await newest.getByRole('link', { name: 'while-shown' }).waitFor();
+    expect(await newest.getByRole('link', { name: /^newest-/ }).count()).to.equal(9);
+    expect(await violations(page)).to.deep.equal([]);
+    await page.getByRole('link', { name: 'All changes' }).click();
+    await page.getByRole('heading', { level: 1, name: 'History' }).waitFor();
+  });
+
   it('says whether the audit sinks of the node can be written, to who may know', async () => {
     const { page } = await stage.visit('/');
     const figures = page.getByRole('heading', { name: 'n1 in the last hour' });

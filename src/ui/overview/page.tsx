@@ -12,6 +12,7 @@ import { TEXT } from '../texts.js';
 import { NodeFigures } from './figures.js';
 import { Warnings } from './lint.js';
 import { type Act, MemberAct } from './member-act.js';
+import { NewestChanges } from './newest.js';
 import { OwnRights } from './own-rights.js';
 import { Sinks } from './sinks.js';
 
@@ -83,6 +84,7 @@ export function OverviewPage() {
       {act !== undefined && <MemberAct {...act} onClose={() => setAct(undefined)} />}
       {(value ?? problem) !== undefined && (
         <>
+          <NewestChanges />
           <NodeFigures />
           <Sinks />
           <Warnings />
