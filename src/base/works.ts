@@ -24,15 +24,20 @@ const WORKS = {
 export type Work = keyof typeof WORKS;
 
 const NAMES = Object.keys(WORKS) as readonly Work[];
-const noTime = () => Object.fromEntries(NAMES.map((name) => [name, 0])) as Record<Work, number>;
+const NONE = -1;
+/** The position of each name. */
+const AT = Object.fromEntries(NAMES.map((name, at) => [name, at])) as Record<Work, number>;
 
-/** Milliseconds of each work since the last `takeSpent`. */
-let spent = noTime();
-/** When entries of the log were applied last. */
-let appliedMs = Number.NEGATIVE_INFINITY;
-let current: Work | undefined;
-/** When `current` began or resumed. */
-let sinceMs = 0;
+/**
+ * Milliseconds of each work since the last `takeSpent`. Typed arrays hold the times: each number
+ * that is stored elsewhere takes memory of its own, and every read passes here.
+ */
+const spent = new Float64Array(NAMES.length);
+/** When each work ended last. */
+const ended = new Float64Array(NAMES.length).fill(Number.NEGATIVE_INFINITY);
+/** When the current work began or resumed. */
+const since = new Float64Array(1);
+let current = NONE;
 
 /**
  * Runs synchronous work under a name. Named work inside it counts for the inner name alone. What
@@ -40,27 +45,28 @@ let sinceMs = 0;
  */
 export function named<T>(work: Work, run: () => T): T {
   const outer = current;
+  const at = AT[work];
   const startedMs = performance.now();
-  if (outer !== undefined) spent[outer] += startedMs - sinceMs;
-  current = work;
-  sinceMs = startedMs;
+  if (outer !== NONE) spent[outer]! += startedMs - since[0]!;
+  current = at;
+  since[0] = startedMs;
   try {
     return run();
   } finally {
     const endedMs = performance.now();
-    spent[work] += endedMs - sinceMs;
-    if (work === 'apply') appliedMs = endedMs;
+    spent[at]! += endedMs - since[0]!;
+    ended[at] = endedMs;
     current = outer;
-    sinceMs = endedMs;
+    since[0] = endedMs;
   }
 }
 
 /** Returns when entries of the log were applied last, by the clock of `performance.now`. */
-export const lastAppliedMs = (): number => appliedMs;
+export const lastAppliedMs = (): number => ended[AT.apply]!;
 
 /** Returns the milliseconds that each work took since the last call. */
 export function takeSpent(): Readonly<Record<Work, number>> {
-  const taken = spent;
-  spent = noTime();
-  return taken;
+  const taken = Object.fromEntries(NAMES.map((name, at) => [name, spent[at]!]));
+  spent.fill(0);
+  return taken as Record<Work, number>;
 }

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Document } from '../../api/documents.js';
 import { ApiError, ERROR_STATUS, type Refusal } from '../../base/errors.js';
-import { named } from '../../base/works.js';
 import { escapeHtml } from '../../languages/json.js';
 import type { Caller, Notes, QueryMeta, ReadOutcome } from '../../service/common/types.js';
 import type { OpenedEvents } from '../../service/events/open.js';
@@ -380,7 +379,7 @@ export abstract class Responder {
       // the unread body precedes the next request of the connection
       if (!this.incoming.complete) this.incoming.resume();
       if (response.length > LONG_BYTES) this.#cutStalled();
-      named('send', () => send(this.incoming, this.res, response));
+      send(this.incoming, this.res, response);
       this.#observe(response.status);
     });
   }
