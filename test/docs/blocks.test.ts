@@ -70,6 +70,9 @@ describe('the blocks of a document', () => {
       ]);
       expect((await shell.paste('false')).failed).to.deep.equal(['false']);
       expect((await shell.paste('echo $A')).output.trim()).to.equal('1');
+      await shell.paste('(while :; do echo x; done) &');
+      for (let n = 0; n < 20; n += 1)
+        expect((await shell.paste(`echo ${n}`)).output.split('\n')).to.include(`${n}`);
     } finally {
       await shell.end();
     }

@@ -10,7 +10,7 @@ export interface Pasted {
   readonly failed: readonly string[];
 }
 
-const DONE = '--- done ---';
+const DONE = '\n--- done ---\n';
 const FAILED = '--- failed: ';
 
 /** A bash with its own process group, so that what runs in its background ends with it. */
@@ -44,20 +44,23 @@ export class Terminal {
     this.#child.stdin!.write(`exec 2>&1\nset -E\nfailed() { ${say}; }\ntrap failed ERR\n`);
   }
 
-  /** Runs a block to its end. Rejects if the shell ends. */
+  /**
+   * Runs a block to its end. What its jobs in the background print after that is not part of the
+   * output. Rejects if the shell ends.
+   */
   async paste(text: string): Promise<Pasted> {
     const file = join(this.#folder, 'block.sh');
     writeFileSync(file, text);
     this.#printed = '';
     // A pipe is the input of the shell, so the block is read from a file.
-    this.#child.stdin!.write(`. '${file}' < /dev/null\nprintf '\\n%s\\n' '${DONE}'\n`);
-    while (!this.#printed.endsWith(`\n${DONE}\n`)) {
+    this.#child.stdin!.write(`. '${file}' < /dev/null\nprintf '%s' '${DONE}'\n`);
+    while (!this.#printed.includes(DONE)) {
       if (this.#hasEnded) throw new Error(`the shell ended:\n${this.#printed}`);
       await new Promise<void>((heard) => {
         this.#heard = heard;
       });
     }
-    const lines = this.#printed.slice(0, -DONE.length - 2).split('\n');
+    const lines = this.#printed.slice(0, this.#printed.indexOf(DONE)).split('\n');
     const failed = lines.filter((line) => line.startsWith(FAILED));
     return {
       output: lines.filter((line) => !line.startsWith(FAILED)).join('\n'),
