@@ -9,13 +9,8 @@ import { inTicks } from '../../src/node/options.js';
 import { bootstrapSecret, checkKeyFiles } from '../../src/program/key-files.js';
 import { checkOptions } from '../../src/raft/options.js';
 
-const RAFT = {
-  id: 'a',
-  maxAppendBytes: 1,
-  maxInflightBytes: 1,
-  maxUncommittedBytes: 1,
-  random: Math.random,
-};
+const BYTES = { maxAppendBytes: 1, maxInflightBytes: 1, maxUncommittedBytes: 1 };
+const RAFT = { id: 'a', ...BYTES, random: Math.random };
 
 describe('config', () => {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-config-'));

@@ -66,3 +66,12 @@ describe('http: connections on which no headers come to an end', () => {
     for (const [bytes] of responses) expect(String(bytes)).to.match(/^HTTP\/1\.1 408 /);
   });
 });
+
+describe('http: an expectation that nobody knows', () => {
+  it('is answered with 417, and with the one that is known', async () => {
+    const front = await startFront([]);
+    const reply = await front.raw('GET /v1/quick HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n');
+    await front.close();
+    expect(reply).to.match(/^HTTP\/1\.1 417 .*no value of the header Expect but 100-continue\n$/s);
+  });
+});

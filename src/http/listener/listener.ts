@@ -65,6 +65,7 @@ const MALFORMED: Record<string, string> = {
   ),
 };
 const BAD_REQUEST = plainResponse('400 Bad Request', 'The request is not well-formed HTTP');
+const NOT_EXPECTED = 'This server supports no value of the header Expect but 100-continue\n';
 const NO_PROXY = plainResponse(
   '405 Method Not Allowed',
   'method CONNECT not allowed: this server is no proxy',
@@ -115,10 +116,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
       requests.end(socket, MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
     else socket.destroy();
   });
-  // Node by itself closes the connection without an answer.
-  server.on('connect', (_request, socket) => {
-    socket.on('error', () => {}).end(NO_PROXY, () => socket.destroy());
-  });
+  sayWhatIsUnsupported(server);
   if (secure !== undefined) watchHandshakes(secure, options.onPlainRequests);
 
   await new Promise<void>((resolve, reject) => {
@@ -139,6 +137,20 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     },
     close: (graceMs, lingerMs = 0) => close(server, app, connections, { graceMs, lingerMs }),
   };
+}
+
+/** Answers what Node by itself would refuse without a word. */
+function sayWhatIsUnsupported(server: Server): void {
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => {}).end(NO_PROXY, () => socket.destroy());
+  });
+  server.on('checkExpectation', (_request, response) => {
+    response.statusCode = 417;
+    response
+      .setHeader('Content-Type', 'text/plain; charset=utf-8')
+      .setHeader('Connection', 'close');
+    response.end(NOT_EXPECTED);
+  });
 }
 
 /**
