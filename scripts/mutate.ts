@@ -169,7 +169,8 @@ async function work(): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
     if (caught?.seed === undefined) survivors.push(mutation.name);
     const by = caught?.seed ? `seed ${caught.seed}: ` : '';
-    console.log(`${mutation.name.padEnd(58)} ${caught ? `${by}${caught.invariant}` : 'SURVIVES'}`);
+    const proof = caught?.seed === undefined ? 'SURVIVES ' : by;
+    console.log(`${mutation.name.padEnd(58)} ${proof}${caught?.invariant ?? ''}`.trimEnd());
   }
 }
 await Promise.all(Array.from({ length: AT_ONCE }, work));
