@@ -84,10 +84,10 @@ export function OverviewPage() {
       {act !== undefined && <MemberAct {...act} onClose={() => setAct(undefined)} />}
       {(value ?? problem) !== undefined && (
         <>
-          <NewestChanges />
           <NodeFigures />
           <Sinks />
           <Warnings />
+          <NewestChanges />
         </>
       )}
     </Page>
