@@ -110,7 +110,6 @@ export const CHANGE_TEXT = {
     logins: 'Show logins',
     columns: ['When', 'Who', 'What', 'Why'],
     undoColumn: 'Undo',
-    table: (title: string) => `${title} (scrolls sideways)`,
     empty: 'No changes are kept yet. The history begins once all servers run this release.',
     since: 'Older changes are no longer kept. The oldest is from',
     more: 'Show more',

@@ -52,6 +52,7 @@ export interface Listener {
 const BACKLOG = 4096;
 /** The part of all connections that may take `headersMs` for their headers. */
 const PATIENT_PART = 1 / 32;
+/** Milliseconds that headers may take at least, and between two looks for those that are late. */
 const HEADERS_MS_MIN = 1000;
 
 const MALFORMED: Record<string, string> = {

@@ -28,7 +28,7 @@ export function Lines({
   return (
     <Table
       caption={title}
-      label={TEXT.history.table(title)}
+      label={TEXT.list.table(title)}
       columns={onUndo === undefined ? columns : [...columns, TEXT.history.undoColumn]}
     >
       {all.map((line, nth) => (
