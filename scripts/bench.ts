@@ -9,6 +9,7 @@ import { Command } from 'commander';
 import { measureAttack } from './bench/attack.js';
 import { measureAudit } from './bench/audit.js';
 import { measureCompare } from './bench/compare.js';
+import { measureConsul } from './bench/consul.js';
 import { measureDecisions, type Programs } from './bench/decisions.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
@@ -45,7 +46,7 @@ const program = new Command('bench')
       'rates, tokens, decisions, logins, entries, watch, events, failover, transfer, rolling, ' +
       'restart, rejoin, snapshot, restore, disk, sizing, growth, tails, attack, readers, ' +
       'login-flood, pages, lists, jobs, history, audit, moving, idle; ' +
-      'etcd: the same work on etcd; compare: --other',
+      'etcd, consul: the same work on a peer; compare: --other',
   )
   .option('--keep', 'parts guard and growth: keep these results')
   .option('--seconds <number>', 'seconds for each row of load', '3')
@@ -53,7 +54,7 @@ const program = new Command('bench')
   .option('--roles <number>', 'roles of part tokens', '10000')
   .option('--tokens <number>', 'tokens of parts tokens, lists', '50000')
   .option('--rules <number>', 'binding rules of part logins', '1000')
-  .option('--consul <program>', 'parts decisions, moving: Consul, to be measured too')
+  .option('--consul <program>', 'parts consul, decisions, moving: Consul, to be measured too')
   .option('--opa <program>', 'part decisions: OPA, to be measured too')
   .option('--openfga <program>', 'part decisions: OpenFGA, to be measured too')
   .option(
@@ -89,7 +90,8 @@ const program = new Command('bench')
   .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
   .option(
     '--rounds <number>',
-    'bursts of each kind in parts compare, etcd, history, events, audit, rounds of part idle',
+    'bursts of each kind in parts compare, etcd, consul, history, events, audit, and rounds ' +
+      'of part idle',
     '8',
   )
   .parse();
@@ -155,6 +157,11 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   audit: () => measureAudit(number('members'), seconds, number('rounds')),
   events: () => measureEvents(number('members'), seconds, number('rounds')),
   etcd: () => measureEtcd(number('rounds')),
+  consul: () =>
+    measureConsul(
+      options['consul'] ?? program.error('part consul needs --consul'),
+      number('rounds'),
+    ),
   idle: () => measureIdle(Math.max(seconds, IDLE_SECONDS), number('rounds')),
   history: () => measureHistory(number('rounds'), numbers('sizes')),
   compare: () =>

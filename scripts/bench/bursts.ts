@@ -89,9 +89,9 @@ export async function addAsking(
     const policy = n % 2 === 0 ? 'write' : 'read';
     return `service_prefix "${prefixOf(n)}" { policy = "${policy}" }`;
   }).join('\n');
-  const { body } = await put('/v1/acl/policy', { Name: 'many-rules', Rules });
-  const { ID } = JSON.parse(body.toString()) as { readonly ID: string };
-  await put('/v1/acl/token', { SecretID: ASKING, Policies: [{ ID }] });
+  const Name = 'many-rules';
+  await put('/v1/acl/policy', { Name, Rules });
+  await put('/v1/acl/token', { SecretID: ASKING, Policies: [{ Name }] });
 }
 
 /** Runs one burst. Throws if a request was not answered with 200. */

@@ -9,27 +9,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts, HOST } from '../../src/dev/ports.js';
-import {
-  type Burst,
-  burst,
-  inTurn,
-  median,
-  NAMES,
-  type Next,
-  type Subject,
-  WORK,
-} from './bursts.js';
+import { NAMES, type Next, WORK } from './bursts.js';
 import { Line, type Target } from './line.js';
 import { fill } from './load.js';
 import { cpuSecondsOf, end } from './processes.js';
-import { figure, row, title } from './report.js';
-import { putEntry, type Setting, withCluster } from './setting.js';
+import { putEntry, withCluster } from './setting.js';
+import { compareSides, type PeerRow, type Side, sideOf } from './sides.js';
 
 const NODES = 3;
 const POLL_MS = 50;
 const READY_MS = 20_000;
-/** After two seconds of writes, the compiler is not done: a write takes 1.3 times as long. */
-const WARM_UP_SECONDS = 8;
 
 /** How members of a cluster talk to each other. */
 const MODES = ['plain', 'TLS'] as const;
@@ -46,10 +35,6 @@ const ROWS = [
   { what: 'read, default', peer: 'range', connections: 64, atLeader: false },
   { what: 'read, consistent', peer: 'range', connections: 64, atLeader: false },
 ] as const;
-
-interface Side extends Subject {
-  readonly leader: Target;
-}
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const put = (key: string, value: string) =>
@@ -92,39 +77,13 @@ export async function measureEtcd(rounds: number): Promise<void> {
 }
 
 async function compare(mode: Mode, ours: Side, etcd: Side, rounds: number): Promise<void> {
-  title(`This build to etcd, members ${mode === 'plain' ? 'in plain text' : 'with TLS'}`, [
-    ...['what', 'connections', 'to', 'per second', 'of etcd', 'rate, this to etcd'],
-    ...['CPU µs per request', 'of etcd', 'CPU, this to etcd'],
-  ]);
   await fill(ours.targets, 16, NAMES, (n) => putEntry(`read-${n}`, n));
   await fill(etcd.targets, 16, NAMES, (n) => put(`read-${n}`, putEntry(`read-${n}`, n).body!));
-  const warm = { connections: 64 };
-  for (const what of new Set(ROWS.map((each) => each.what)))
-    await burst(ours, { ...warm, next: WORK[what]('warm') }, WARM_UP_SECONDS);
-  for (const peer of new Set(ROWS.map((each) => each.peer)))
-    await burst(etcd, { ...warm, next: PEER_WORK[peer]('warm') }, WARM_UP_SECONDS);
-  for (const [at, { what, peer, connections, atLeader }] of ROWS.entries()) {
-    const found = await inTurn([ours, etcd], rounds, (side, round) => {
-      const work = side === ours ? WORK[what] : PEER_WORK[peer];
-      const subject = atLeader ? { ...side, targets: [side.leader] } : side;
-      return burst(subject, { connections, next: work(`${at}-${round}`) });
-    });
-    const [mine, theirs] = found as [readonly Burst[], readonly Burst[]];
-    const of = (bursts: readonly Burst[], name: keyof Burst) =>
-      median(bursts.map((each) => each[name]));
-    const ratio = (name: keyof Burst) =>
-      median(mine.map((each, round) => each[name] / theirs[round]![name])).toFixed(2);
-    row([
-      ...[`${what} / ${peer}`, String(connections), atLeader ? 'the leader' : 'all nodes'],
-      ...[figure(of(mine, 'perSec')), figure(of(theirs, 'perSec')), ratio('perSec')],
-      ...[figure(of(mine, 'cpuUs')), figure(of(theirs, 'cpuUs')), ratio('cpuUs')],
-    ]);
-  }
-}
-
-async function sideOf(setting: Setting): Promise<Side> {
-  const leader = setting.targets[await setting.leader()]!;
-  return { targets: setting.targets, leader, cpuSeconds: () => setting.cpuSeconds() };
+  const rows = ROWS.map(({ what, peer, ...how }): PeerRow => {
+    return { ...how, what, peer, ours: WORK[what], theirs: PEER_WORK[peer] };
+  });
+  const members = mode === 'plain' ? 'in plain text' : 'with TLS';
+  await compareSides({ ours, peer: etcd, name: 'etcd', members, rows, rounds });
 }
 
 /** Runs `measure` with three nodes of etcd, and ends them in any case. */
