@@ -8,10 +8,27 @@ const until = async (met: () => boolean): Promise<void> => {
   while (!met()) await new Promise((resolve) => setImmediate(resolve));
 };
 
+const fixture = (name: string): string => join('test', 'transport', 'fixtures', name);
+const tls = { cert: fixture('member.pem'), key: fixture('member.key') };
+
 describe('http: connections in a TLS handshake', () => {
+  it('are dropped the sooner the more there are', async () => {
+    const limits = { connections: 64, connectionsPerAddress: 64 };
+    const front = await startFront([], {}, { ...limits, tls, headersMs: 30_000 });
+    const dropped: Promise<number>[] = [];
+    while (dropped.length < 60) {
+      const at = dropped.length;
+      const client = connect(front.listener.port, '127.0.0.1').on('error', () => {});
+      client.write('\x16\x03\x01');
+      dropped.push(once(client, 'close').then(() => at));
+      await until(() => front.listener.connections() === dropped.length);
+    }
+    // the first ones may take as long as the setting says
+    expect(await Promise.race(dropped)).to.be.above(30);
+    await front.close();
+  });
+
   it('are dropped at the end of the grace period, when the listener closes', async () => {
-    const fixture = (name: string): string => join('test', 'transport', 'fixtures', name);
-    const tls = { cert: fixture('member.pem'), key: fixture('member.key') };
     const slow = { headersMs: 600_000, receiveMs: 600_000 };
     const front = await startFront([], {}, { tls, ...slow });
     const client = connect(front.listener.port, '127.0.0.1').on('error', () => {});

@@ -97,8 +97,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     requireHostHeader: false,
   };
   const { tls } = options;
-  const secure: TlsServer | undefined =
-    tls && createTlsServer({ ...settings, ...tlsFiles(tls), handshakeTimeout: options.headersMs });
+  const secure = tls && createTlsServer({ ...settings, ...tlsFiles(tls) });
   const server: Server = secure ?? createServer(settings);
   const connections = new Connections(app, options);
   server.timeout = options.silenceMs;
@@ -118,7 +117,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     else socket.destroy();
   });
   sayWhatIsUnsupported(server);
-  if (secure !== undefined) watchHandshakes(secure, options.onPlainRequests);
+  if (secure !== undefined) watchHandshakes(secure, options);
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -155,8 +154,9 @@ function sayWhatIsUnsupported(server: Server): void {
 }
 
 /**
- * Milliseconds for headers to arrive while so many connections have no request in progress. Each
- * may keep `headerBytes` of unfinished headers in memory, so the more there are, the shorter.
+ * Milliseconds for headers to arrive while so many connections have no request in progress, and for
+ * a TLS handshake while so many are not finished. Each may keep `headerBytes` of unfinished headers
+ * in memory, or some 80 kB of a handshake, so the more there are, the shorter.
  */
 function headersMs(options: ListenerOptions, waiting: number): number {
   const patient = options.connections * PATIENT_PART;
@@ -164,13 +164,12 @@ function headersMs(options: ListenerOptions, waiting: number): number {
   return Math.min(options.headersMs, Math.max(ms, HEADERS_MS_MIN));
 }
 
-function watchHandshakes(server: TlsServer, report: PlainReport | undefined): void {
-  const plain = new PlainRequests(report);
-  server.on('connection', (socket: Socket) => plain.begin(socket));
-  server.on('secureConnection', (socket) => plain.done(socket));
+function watchHandshakes(server: TlsServer, options: ListenerOptions): void {
+  const handshakes = new Handshakes(options);
+  server.on('connection', (socket: Socket) => handshakes.begin(socket));
+  server.on('secureConnection', (socket) => handshakes.done(socket));
   server.on('tlsClientError', (error, socket) => {
-    plain.failed(error, socket);
-    // Node never closes a connection whose client does not finish the handshake
+    handshakes.failed(error, socket);
     socket.destroy();
   });
 }
@@ -229,38 +228,45 @@ const ANSWER = plainResponse(
   'This port requires TLS: write https:// before the address',
 );
 
-class PlainRequests {
-  readonly #report: PlainReport | undefined;
-  /** Raw sockets by the origin of their connection. */
-  readonly #handshakes = new Map<string, Socket>();
+/** The TLS handshakes that are not finished. */
+class Handshakes {
+  readonly #options: ListenerOptions;
+  /** What cancels the time limit, and the raw socket, by the origin of the connection. */
+  readonly #open = new Map<string, { readonly socket: Socket; readonly cancel: () => void }>();
   #count = 0;
   #dueMs = 0;
 
-  constructor(report: PlainReport | undefined) {
-    this.#report = report;
+  constructor(options: ListenerOptions) {
+    this.#options = options;
   }
 
   begin(socket: Socket): void {
+    const late = setTimeout(() => socket.destroy(), headersMs(this.#options, this.#open.size));
+    const cancel = (): void => clearTimeout(late);
     const place = placeOf(socket);
-    this.#handshakes.set(place, socket);
+    this.#open.set(place, { socket, cancel });
     socket.once('close', () => {
-      if (this.#handshakes.get(place) === socket) this.#handshakes.delete(place);
+      cancel();
+      if (this.#open.get(place)?.socket === socket) this.#open.delete(place);
     });
   }
 
   done(socket: TLSSocket): void {
-    this.#handshakes.delete(placeOf(socket));
+    const place = placeOf(socket);
+    this.#open.get(place)?.cancel();
+    this.#open.delete(place);
   }
 
   /** Answers a connection whose handshake failed for want of TLS. Node closes it after that. */
   failed({ code = '' }: NodeJS.ErrnoException, socket: TLSSocket): void {
-    const raw = this.#handshakes.get(placeOf(socket));
+    const raw = this.#open.get(placeOf(socket))?.socket;
     if (raw?.writable !== true || !NO_TLS.has(code)) return;
     raw.end(ANSWER);
     this.#count += 1;
     const nowMs = performance.now();
     if (nowMs < this.#dueMs) return;
-    this.#report?.((socket.remoteAddress ?? '').replace(/^::ffff:/, ''), this.#count);
+    const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+    this.#options.onPlainRequests?.(address, this.#count);
     this.#count = 0;
     this.#dueMs = nowMs + REPORTED_EVERY_MS;
   }
