@@ -101,7 +101,14 @@ async function parsed(
 }
 
 /** Reads a body as it was sent. Rejects if the client leaves, or has left, before its end. */
-function wholeOf(req: IncomingMessage, limit: BodyLimit, failure: string): Promise<Buffer> {
+function wholeOf(
+  req: IncomingMessage,
+  limit: BodyLimit,
+  failure: string,
+): Buffer | Promise<Buffer> {
+  // Most bodies have come with the headers: this is faster than events.
+  if (req.complete && !req.destroyed && req.readableLength <= limit.bytes)
+    return req.read() ?? NOTHING;
   return new Promise((resolve, refuse) => {
     const most = Math.min(Number(req.headers['content-length'] ?? limit.bytes), limit.bytes);
     let buffer: Buffer = NOTHING;
