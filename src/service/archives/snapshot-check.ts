@@ -78,7 +78,9 @@ export class SnapshotCheck {
   #hasDefault = false;
 
   add([key, value]: StateRecord): void {
-    const [table = '', ns = ''] = key.split('\u0000');
+    const end = key.indexOf('\u0000');
+    const table = end < 0 ? key : key.slice(0, end);
+    const ns = end < 0 ? '' : key.slice(end + 1).split('\u0000', 1)[0]!;
     // The state would have the last one, and its checksums each of them.
     if (this.#keys.has(key)) fail(table, 'a record appears twice');
     this.#keys.add(key);
