@@ -168,7 +168,8 @@ export const DEFAULT_LIMITS: NodeLimits = {
   promoteLagMax: 100,
   // A quarter of limits.secretsGoneMs.
   eraseSpreadMs: 150_000,
-  cutEntries: 10_000,
+  // A cut costs little. What is not cut is read at each start.
+  cutEntries: 5000,
   logBytes: 64 * 2 ** 20,
   // Entries of a few seconds of heavy writes, which take a node that was down half a second.
   keepEntries: 10_000,
