@@ -94,7 +94,10 @@ if (recorded(builtMark) !== state) {
   const { build } = await import('esbuild');
   await build({
     absWorkingDir: root,
-    entryPoints: [`${out}/src/program/main.js`],
+    entryPoints: {
+      main: `${out}/src/program/main.js`,
+      'archive-thread': `${out}/src/service/archives/archive-thread.js`,
+    },
     outdir: `${out}/program`,
     chunkNames: '[name]-[hash]',
     bundle: true,

@@ -34,7 +34,11 @@ function entriesOf(paths: readonly string[]): string[] {
   );
   // Started by setup.mjs, which is not TypeScript.
   const builders = ['blake2b', 'validators', 'documents', 'build-ui'].map((n) => `scripts/${n}.ts`);
-  const programs = ['src/program/main.ts', 'src/ui/main.ts'];
+  const programs = [
+    'src/program/main.ts',
+    'src/service/archives/archive-thread.ts',
+    'src/ui/main.ts',
+  ];
   return [
     ...programs,
     ...LIBRARY,

@@ -106,9 +106,12 @@ export class Report implements TypeReport {
     take: (name: string, key: string, value: unknown) => void,
   ): void {
     const given = givenMembers(input, spellings, this);
-    for (const name of names) {
-      const member = given.get(name);
-      if (member !== undefined) take(name, member.key, member.input);
+    let left = given.size;
+    for (let at = 0; left > 0; at++) {
+      const member = given.get(names[at]!);
+      if (member === undefined) continue;
+      take(names[at]!, member.key, member.input);
+      left -= 1;
     }
   }
 

@@ -284,12 +284,15 @@ export function object<F extends Fields>(
   change: (value: Infer<F>) => Infer<F> = (value) => value,
 ): Type<Infer<F>> & { readonly fields: F } {
   const description: Description = { is: 'object', fields, nullable: false };
-  const members = Object.entries(fields);
   const known = membersOf(fields);
+  const needed = known.names.filter((name) => fields[name]!.mode === 'always');
   const decode = (input: unknown, report: Report): Infer<F> => {
     const decoded = decodeMembers(input, fields, known, report, description);
     const out: Record<string, unknown> = {};
-    for (const [name, { type, mode }] of members) {
+    // Most objects have few of many members. They are decoded in order.
+    const isWhole = needed.every((name) => Object.hasOwn(decoded, name));
+    for (const name of isWhole ? Object.keys(decoded) : known.names) {
+      const { type, mode } = fields[name]!;
       if (!Object.hasOwn(decoded, name)) {
         if (mode === 'always') out[name] = type.zero();
         continue;

@@ -317,6 +317,7 @@ class Node implements RunningNode {
       closedFor: (command) => this.#disk.refuses(command),
       hasRoom: () => !this.#disk.full,
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
+      records: () => store.size,
       trace,
       measure: measures && ((ms) => measures.applied(ms)),
       measureTick: measures && ((lateMs, afterMs) => measures.timerFired(lateMs, afterMs)),

@@ -7,12 +7,19 @@ const CONFIG = `config${NUL}`;
 /** Returns the group of the config entries of a kind. */
 export const configGroup = (ns: string, kind: string): string => `${CONFIG}${ns}${NUL}${kind}`;
 
+/** The group of config entries that was asked for last: states and archives are in order. */
+const last = { below: NUL, group: '' };
+
 /** Returns the group of a key: its table, and of a config entry also namespace and kind. */
 export function groupOf(key: string): string {
   if (!key.startsWith(CONFIG)) return tableOf(key);
+  if (key.startsWith(last.below)) return last.group;
   const ns = key.indexOf(NUL, CONFIG.length);
   const kind = ns < 0 ? -1 : key.indexOf(NUL, ns + 1);
-  return kind < 0 ? key : key.slice(0, kind);
+  if (kind < 0) return key;
+  last.group = key.slice(0, kind);
+  last.below = last.group + NUL;
+  return last.group;
 }
 
 /** Returns the kind of the config entries of a group; undefined for other groups. */

@@ -21,7 +21,7 @@ import { type EntryWindow, takeEntries } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type Loaded, loadLog } from './log-load.js';
 import { type Job, LogWriter } from './log-writer.js';
-import { type Segment, segmentOf } from './segment.js';
+import { ReadBlock, type Segment, segmentOf } from './segment.js';
 import { type Block, cleanedBlocks } from './segment-erase.js';
 import { SEGMENT_BYTES, SegmentPool } from './segment-pool.js';
 import {
@@ -119,7 +119,9 @@ export class SegmentLog {
   entries(lo: Index, hi: Index, maxBytes: number): Entry[] {
     if (lo < this.firstIndex()) return [];
     const upTo = Math.min(hi, this.lastIndex());
-    return takeEntries(lo, upTo, maxBytes, (index) => this.#window.get(index) ?? this.#read(index));
+    const block = new ReadBlock();
+    const at = (index: Index): Entry => this.#window.get(index) ?? this.#read(index, block);
+    return takeEntries(lo, upTo, maxBytes, at);
   }
 
   snapshot(): SnapshotMeta | undefined {
@@ -332,10 +334,10 @@ export class SegmentLog {
     this.#writer.drop(this.firstIndex() - 1);
   }
 
-  #read(index: Index): Entry {
+  #read(index: Index, block: ReadBlock): Entry {
     let entry: Entry | undefined;
     try {
-      entry = segmentOf(this.#writer.segments, index)?.read(index);
+      entry = segmentOf(this.#writer.segments, index)?.read(index, block);
     } catch (error) {
       throw this.#fail(error);
     }

@@ -6,6 +6,7 @@ import { type Segment, truncateSegments } from './segment.js';
 import {
   decodeRecord,
   entryOf,
+  holdsEntry,
   type LogState,
   type Position,
   recordsAfter,
@@ -224,7 +225,7 @@ export class Run {
 }
 
 const isReadable = (record: StoredRecord): boolean =>
-  stateOf(record) !== undefined || entryOf(record) !== undefined;
+  holdsEntry(record) ? entryOf(record) !== undefined : stateOf(record) !== undefined;
 
 /** Whether an entry no longer counts after a record. */
 function replaces(later: StoredRecord, index: Index): boolean {

@@ -5,6 +5,8 @@ import { decodeRecord, entryOf, HEAD_BYTES, saltOf } from './segment-record.js';
 
 /** Bytes read at first for one entry: most entries are smaller. */
 const READ_BYTES = 4096;
+/** Bytes read at once for the entries that follow it. */
+const BLOCK_BYTES = 64 * 1024;
 const NAME = /^([0-9a-f]{16})\.segment$/;
 
 /** The name of the file of a segment. */
@@ -15,6 +17,27 @@ export const segmentName = (number: number): string =>
 export function segmentNumber(name: string): number | undefined {
   const digits = NAME.exec(name)?.[1];
   return digits === undefined ? undefined : Number.parseInt(digits, 16);
+}
+
+/**
+ * What was read of a segment last: entries are usually read one after another. Use it for one call
+ * only, since entries may be replaced or erased.
+ */
+export class ReadBlock {
+  #file: DiskFile | undefined;
+  #at = 0;
+  #bytes: Buffer = Buffer.alloc(0);
+
+  /** Returns the bytes of a file from `at` on: at least `length` if it has them. */
+  from(file: DiskFile, at: number, length: number): Buffer {
+    const follows = file === this.#file;
+    const own = at - this.#at;
+    if (follows && own >= 0 && own + length <= this.#bytes.length) return this.#bytes.subarray(own);
+    this.#bytes = file.read(at, Math.max(length, follows ? BLOCK_BYTES : READ_BYTES));
+    this.#file = file;
+    this.#at = at;
+    return this.#bytes;
+  }
 }
 
 /** A segment. It holds consecutive entries of the log, and records that no longer count. */
@@ -61,12 +84,12 @@ export class Segment {
   }
 
   /** Reads an entry; undefined if it is not as it was written. Throws if the disk fails. */
-  read(index: Index): Entry | undefined {
+  read(index: Index, block: ReadBlock): Entry | undefined {
     const at = this.offsetOf(index);
     if (at === undefined) return undefined;
-    let bytes = this.file.read(at, READ_BYTES);
+    let bytes = block.from(this.file, at, HEAD_BYTES);
     const length = bytes.length < HEAD_BYTES ? 0 : HEAD_BYTES + bytes.readUInt32BE(12);
-    if (length > bytes.length && length <= this.end - at) bytes = this.file.read(at, length);
+    if (length > bytes.length && length <= this.end - at) bytes = block.from(this.file, at, length);
     const record = decodeRecord(bytes, 0, this.salt);
     if (record === undefined || record.isSpoiled || record.position.index !== index)
       return undefined;

@@ -39,9 +39,9 @@ export class Spool {
     return new Spool(file);
   }
 
-  /** Returns the stream from the beginning. Only one reader may exist at a time. */
-  read(): Readable {
-    return this.#file.createReadStream({ start: 0, autoClose: false });
+  /** The descriptor of the file. */
+  get fd(): number {
+    return this.#file.fd;
   }
 
   close(): Promise<void> {

@@ -58,9 +58,7 @@ import { ValueCache } from './value-cache.js';
 const GATHER_MS = 50;
 /** Characters of gathered commits that are written without waiting. */
 const GATHER_BYTES = 2 ** 20;
-/**
- * Characters of recently read values in memory: a few thousand objects of usual size.
- */
+/** Characters of recently read values in memory: a few thousand objects of usual size. */
 const RECENT_CHARS = 4 * 2 ** 20;
 
 export interface StateOptions {
@@ -154,6 +152,11 @@ export class LevelState implements DurableState {
   /** Returns the number of records by group (see groups.ts). */
   counts(): ReadonlyMap<string, number> {
     return this.#keys.counts();
+  }
+
+  /** The number of records. */
+  get size(): number {
+    return this.#keys.tally.count;
   }
 
   /**
@@ -441,12 +444,8 @@ export class LevelState implements DurableState {
     // No record has this key, but it makes sure that there is a batch.
     this.#pending.own.set('', null);
     // What else the commit has belongs to the same batch.
-    this.#clock.soon(() =>
-      this.flush().then(
-        () => this.remove(next),
-        () => {},
-      ),
-    );
+    const remove = (): void => this.remove(next);
+    this.#clock.soon(() => this.flush().then(remove, () => {}));
   }
 
   /** Puts another state in force. `more` puts the keys of `added`: no view shows them before. */

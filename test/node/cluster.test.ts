@@ -80,7 +80,7 @@ describe('node: a cluster on real disks and sockets', () => {
   });
 
   it('a follower that was away for longer than the log reaches back gets a snapshot', async () => {
-    const limits = { cutEntries: 300, keepEntries: 50, compareTicks: 5 };
+    const limits = { cutEntries: 300, keepEntries: 50, keepBytes: 0, compareTicks: 5 };
     cluster = await Cluster.create(['a', 'b', 'c'], { limits });
     await cluster.startAll('a', 'b', 'c');
     const { node: leader } = await cluster.leader();

@@ -11,7 +11,7 @@ import { Folders, flip, flipRecord, isEntry, loseBatch, raw } from '../storage/h
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 
 /** Limits with which the log is truncated soon. */
-const limits = { cutEntries: 100, keepEntries: 50 };
+const limits = { cutEntries: 100, keepEntries: 50, keepBytes: 0 };
 
 const write = (node: RunningNode, key: string, value: string): Promise<unknown> =>
   node.write({ tokenKey: null, command: put(key, value), timeoutMs: 8000 });

@@ -126,7 +126,7 @@ describe('node: levels', function () {
   });
 
   it('stop a release that does not support them and gets its state from a member', async () => {
-    const limits = { cutEntries: 20, keepEntries: 5 };
+    const limits = { cutEntries: 20, keepEntries: 5, keepBytes: 0 };
     await make({ ...NEXT, limits });
     await cluster.startAll('a', 'b', 'c');
     await areAt(2);

@@ -59,7 +59,7 @@ describe('node: a restore', function () {
   });
 
   it('goes on at a member that gets a snapshot of its half, under another leader', async () => {
-    const limits = { cutEntries: 20, keepEntries: 5, markEntries: 4 };
+    const limits = { cutEntries: 20, keepEntries: 5, keepBytes: 0, markEntries: 4 };
     cluster = await Cluster.create(['a', 'b', 'c'], { handlers: HANDLERS, limits });
     const nodes = await cluster.startAll('a', 'b', 'c');
     const write = async (command: object): Promise<Result> => {

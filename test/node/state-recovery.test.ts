@@ -44,7 +44,7 @@ describe('node: a state that is fetched from a leader that disappears', function
   }
 
   it('comes from the next leader', async () => {
-    const limits = { cutEntries: 64, keepEntries: 16, markEntries: 16 };
+    const limits = { cutEntries: 64, keepEntries: 16, keepBytes: 0, markEntries: 16 };
     cluster = await Cluster.create(names, { limits });
     const initial = cluster.initial(...names);
     const a = await cluster.start('a', { initial });

@@ -89,6 +89,7 @@ function setUpCut() {
     },
     appliedLog: { cut: () => meta, forget: () => {} },
     limits: {},
+    records: () => 0,
   } as unknown as CompactionParts;
   const flush = (): boolean => {
     const run = flushed;

@@ -11,6 +11,7 @@ export interface CompactionLimits {
   /** The log is compacted when more than this is applied beyond what `keep…` retains. */
   readonly cutEntries: number;
   readonly logBytes: number;
+  /** Of a large state more are kept while they take at most `keepBytes`: see RECORDS_PER_ENTRY. */
   readonly keepEntries: number;
   readonly keepBytes: number;
   /** Distance, in entries, of the indexes at which the log may be compacted; 1024 unless given. */
@@ -26,6 +27,11 @@ export function newestConfiguration(log: LogView): Configuration {
 /** Distance of the marks at which the log may be compacted. */
 const MARK_BYTES = 256 * 1024;
 const MARK_ENTRIES = 1024;
+/**
+ * Records of a snapshot that take members as long as one entry of the log does: a follower that
+ * missed fewer entries catches up sooner with them than with the whole state.
+ */
+const RECORDS_PER_ENTRY = 4;
 /** Bytes of entries read at a time. */
 const SCAN_BYTES = 1024 * 1024;
 
@@ -106,11 +112,18 @@ export class AppliedLog {
 
   /**
    * The position up to which the log should be compacted now, if it should. Below `needed`, the
-   * first index that a follower needs after the snapshot it is being sent.
+   * first index that a follower needs after the snapshot it is being sent. `records` are those of
+   * the state.
    */
-  cut(limits: CompactionLimits, needed: Index): SnapshotMeta | undefined {
+  cut(limits: CompactionLimits, needed: Index, records: number): SnapshotMeta | undefined {
     const first = this.#marks[0]!;
-    const spareEntries = this.#applied - first.index - limits.keepEntries;
+    const entries = this.#applied - first.index;
+    const inBytes = (limits.keepBytes * entries) / Math.max(1, this.bytes);
+    const keepEntries = Math.max(
+      limits.keepEntries,
+      Math.floor(Math.min(inBytes, records / RECORDS_PER_ENTRY)),
+    );
+    const spareEntries = entries - keepEntries;
     const spareBytes = this.#bytes - first.bytes - limits.keepBytes;
     const due = spareEntries > limits.cutEntries || spareBytes > limits.logBytes;
     if (!due) return undefined;
@@ -118,7 +131,7 @@ export class AppliedLog {
       ({ index, bytes }) =>
         index < needed &&
         (spareEntries > limits.cutEntries
-          ? this.#applied - index >= limits.keepEntries
+          ? this.#applied - index >= keepEntries
           : this.#bytes - bytes >= limits.keepBytes),
     );
     return mark === undefined || mark.index <= first.index ? undefined : this.metaAt(mark.index);

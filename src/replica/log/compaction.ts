@@ -11,6 +11,8 @@ export interface CompactionParts {
   readonly wire: WirePort;
   readonly appliedLog: AppliedLog;
   readonly limits: CompactionLimits;
+  /** Returns the number of records of the state. */
+  readonly records: () => number;
   /** Whether this leader may send its state to others. See StateComparison. */
   readonly mayCopy: () => boolean;
 }
@@ -36,11 +38,11 @@ export class Compaction {
    * with the one before it.
    */
   tick(): void {
-    const { loop, machine, appliedLog, limits } = this.#parts;
+    const { loop, machine, appliedLog, limits, records } = this.#parts;
     if (this.#cutting || loop.elections.votingSuspended) return;
     const positions = [...this.#sending.values()].map(({ meta }) => meta.index);
     const needed = Math.min(...positions, Infinity);
-    const meta = appliedLog.cut(limits, needed) ?? this.#ordered(needed);
+    const meta = appliedLog.cut(limits, needed, records()) ?? this.#ordered(needed);
     if (meta === undefined) return;
     this.#cutting = true;
     machine.flush((durable) => this.#cut(meta, durable));

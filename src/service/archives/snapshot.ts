@@ -9,42 +9,24 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { deflateRaw } from 'node:zlib';
 import { reject } from '../../base/errors.js';
 import type { ClusterNode } from '../../node/types.js';
 import { levelOf } from '../../state/levels.js';
 import { recordOf } from '../../state/machine-record.js';
-import { recordBytes } from '../../state/record-bytes.js';
-import {
-  isArchived,
-  isRestored,
-  isTaken,
-  proposedRecord,
-  type RestoreAdd,
-  type RestoreCommit,
-} from '../../state/restore.js';
+import type { RestoreAdd, RestoreCommit } from '../../state/restore.js';
 import type { Command } from '../../state/types.js';
-import { readArchive, writeArchive } from '../../storage/archive.js';
-import { nextTurn } from '../../storage/record-stream.js';
+import { writeArchive } from '../../storage/archive.js';
 import { Spool } from '../../storage/spool.js';
-import type { StateRecord } from '../../storage/types.js';
 import { mustAllow, mustWrite } from '../cluster/cluster.js';
 import { readState } from '../common/reading.js';
 import type { Caller, QueryMeta, ReadOptions, Requester, Service } from '../common/types.js';
-import { SnapshotCheck } from './snapshot-check.js';
+import { partsOf } from './archive-parts.js';
+import type { ArchivePart } from './archive-thread.js';
 
-/**
- * Bytes of keys and values in one part. A member stores and applies a part in a few milliseconds.
- */
-const PART_BYTES = 256 * 1024;
 /** Milliseconds that storing a part may take on a slow machine. */
 const PART_MS = 64;
 /** Parts in flight at a time: a restore delays other writes no more than a few writes do. */
 const WINDOW = 4;
-/** Parts are compressed quickly rather than well: they travel to every member, and into its log. */
-const DEFLATE = { level: 1 } as const;
-const deflate = promisify(deflateRaw);
 /** Bytes of an archive beyond its state: names, checksums, and blocks that do not compress. */
 const ARCHIVE_BYTES_MORE = 2 ** 20;
 
@@ -123,46 +105,25 @@ async function restore(
     },
   );
   try {
-    const read = (add: (records: readonly StateRecord[]) => Promise<void>): Promise<unknown> =>
-      readArchive(spool.read(), limits, add);
-    await replicate(service, requester, index, read);
+    await replicate(service, requester, partsOf({ fd: spool.fd, limits, index }));
   } finally {
     await spool.close();
   }
 }
 
-/**
- * Proposes the records of an archive, and verifies them meanwhile. `index` is one that the log of
- * this cluster has reached. Throws ApiError `invalid` or `too_large` unless the archive is whole
- * and holds a state.
- */
+/** Proposes the parts of an archive, which is verified meanwhile. Throws what `of` throws. */
 async function replicate(
   service: Service,
   requester: Requester,
-  index: number,
-  read: (add: (records: readonly StateRecord[]) => Promise<void>) => Promise<unknown>,
+  of: AsyncIterable<ArchivePart>,
 ): Promise<void> {
   const id = randomUUID();
   const { caller, reason, timeoutMs, notes } = requester;
   const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
     service.write({ caller, reason, notes, timeoutMs: forMs }, command);
   const upload = new Upload(id, write);
-  const check = new SnapshotCheck();
   try {
-    await read(async (records) => {
-      for (const record of records) {
-        const [key] = record;
-        // Archives of older releases contain join tokens.
-        if (!isRestored(key) || !isArchived(key)) continue;
-        check.add(record);
-        const proposed = isTaken(key) ? proposedRecord(record, index) : undefined;
-        // Most are only added to a part.
-        const sent = proposed && upload.add(proposed);
-        if (sent) await sent;
-      }
-      await nextTurn();
-    });
-    for (const _ of check.end()) await nextTurn();
+    for await (const part of of) await upload.send(part);
     await upload.end();
   } catch (error) {
     await upload.settle();
@@ -176,15 +137,13 @@ async function replicate(
   await write(commit, timeoutMs + parts * PART_MS);
 }
 
-/** Divides records into parts and proposes a few of them at a time. */
+/** Proposes a few parts at a time. */
 class Upload {
   /** Parts sent so far, and records in them. */
   parts = 0;
   records = 0;
   readonly #id: string;
   readonly #write: (command: Command) => Promise<unknown>;
-  #records: Buffer[] = [];
-  #bytes = 0;
   readonly #inFlight = new Set<Promise<unknown>>();
   #failure: unknown;
 
@@ -193,38 +152,12 @@ class Upload {
     this.#write = write;
   }
 
-  /** Adds a record. Waits while too many parts are in flight. Throws the first failure. */
-  add(record: StateRecord): Promise<void> | undefined {
-    const bytes = recordBytes(record);
-    this.#records.push(bytes);
-    this.records += 1;
-    this.#bytes += bytes.length;
-    return this.#bytes >= PART_BYTES ? this.#send() : undefined;
-  }
-
-  /** Sends the last part and waits for all. Throws the first failure. */
-  async end(): Promise<void> {
-    if (this.#records.length > 0 || this.parts === 0) await this.#send();
-    await this.settle();
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  /** Resolves when no part is in flight. */
-  async settle(): Promise<void> {
-    await Promise.all(this.#inFlight);
-  }
-
-  async #send(): Promise<void> {
+  /** Sends a part. Waits while too many are in flight. Throws the first failure. */
+  async send({ bytes, records }: ArchivePart): Promise<void> {
     const part = this.parts++;
-    const records = Buffer.concat(this.#records);
-    this.#records = [];
-    this.#bytes = 0;
-    const sent = deflate(records, DEFLATE)
-      .then((deflated) => {
-        const [id, bytes] = [this.#id, deflated.toString('base64')];
-        const command: RestoreAdd = { type: 'restore.add', v: 1, id, part, bytes };
-        return this.#write(command);
-      })
+    this.records += records;
+    const command: RestoreAdd = { type: 'restore.add', v: 1, id: this.#id, part, bytes };
+    const sent = this.#write(command)
       .catch((error) => {
         this.#failure ??= error;
       })
@@ -234,5 +167,16 @@ class Upload {
     if (part === 0) await sent;
     else if (this.#inFlight.size >= WINDOW) await Promise.race(this.#inFlight);
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Waits for all parts. Throws the first failure. */
+  async end(): Promise<void> {
+    await this.settle();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Resolves when no part is in flight. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#inFlight);
   }
 }
