@@ -25,7 +25,6 @@ import {
   type RestoreCommit,
 } from '../../state/restore.js';
 import type { Command } from '../../state/types.js';
-import { readArchive, writeArchive } from '../../storage/archive.js';
 import { nextTurn } from '../../storage/record-stream.js';
 import { Spool } from '../../storage/spool.js';
 import type { StateRecord } from '../../storage/types.js';
@@ -76,6 +75,7 @@ export class Snapshots {
   /** Returns the archive of the present state. Throws 403 without `acl:write`. */
   async save(caller: Caller, options: ReadOptions): Promise<SavedArchive> {
     const { service, node } = this.#parts;
+    const { writeArchive } = await import('../../storage/archive.js');
     const { value: _, ...meta } = await readState(service, { caller, options }, ({ authorizer }) =>
       mustAllow(authorizer, 'acl', 'write'),
     );
@@ -123,6 +123,7 @@ async function restore(
     },
   );
   try {
+    const { readArchive } = await import('../../storage/archive.js');
     const read = (add: (records: readonly StateRecord[]) => Promise<void>): Promise<unknown> =>
       readArchive(spool.read(), limits, add);
     await replicate(service, requester, index, read);
