@@ -6,6 +6,7 @@ import { type Segment, truncateSegments } from './segment.js';
 import {
   decodeRecord,
   entryOf,
+  isReadable,
   type LogState,
   type Position,
   recordsAfter,
@@ -222,9 +223,6 @@ export class Run {
     if (last !== undefined && this.window.term(last.index) !== last.term) this.window.reset(last);
   }
 }
-
-const isReadable = (record: StoredRecord): boolean =>
-  stateOf(record) !== undefined || entryOf(record) !== undefined;
 
 /** Whether an entry no longer counts after a record. */
 function replaces(later: StoredRecord, index: Index): boolean {

@@ -196,6 +196,10 @@ export function stateOf(record: StoredRecord): LogState | undefined {
   return JSON.parse(record.payload.toString()) as LogState;
 }
 
+/** Whether a record holds a state or an entry. */
+export const isReadable = ({ kind, isSpoiled }: StoredRecord): boolean =>
+  kind in ENTRY_KINDS || (kind === STATE_KIND && !isSpoiled);
+
 /** Returns the entry that a record holds; a noop in its place if the payload is spoiled. */
 export function entryOf(record: StoredRecord): Entry | undefined {
   const kind = ENTRY_KINDS[record.kind];
