@@ -6,7 +6,7 @@
  *
  *     chunk 0 [records, null]   chunk 1 [records, null]   chunk 2 [records, [count, sum]]
  */
-import { Packr } from 'msgpackr';
+import { Packr } from 'msgpackr/pack';
 import type { SnapshotMessage, SnapshotMeta } from '../raft/types.js';
 import type {
   IncomingSnapshot,

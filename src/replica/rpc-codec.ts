@@ -3,7 +3,7 @@
  * items are decoded strictly. What does not fit is refused, never guessed at. Items beyond the
  * known ones are ignored, so that a newer release can append some.
  */
-import { Packr } from 'msgpackr';
+import { Packr } from 'msgpackr/pack';
 import { type About, ERROR_STATUS, PLAIN_KINDS, type Refusal } from '../base/errors.js';
 import type { PeerRecord } from '../base/peer-record.js';
 import type { Index, NodeId, Term } from '../raft/types.js';

@@ -10,6 +10,8 @@
  *     turns            a            b       c
  *     ticks            1            2,3     4          the last one after all that had arrived
  *
+ * A follower has nothing due by then while it hears its leader: heartbeats set the timer anew.
+ *
  * So a message is never followed by more ticks than time has passed since, and one: silences, and
  * the leases that rest on them, are as long as with a timer for each tick. A pause of any length
  * gives no more ticks than the timer was set to, and one if that timer is late by a stall.
@@ -41,6 +43,8 @@ const DRAIN_TURNS_AFTER_STALL = 4;
  * which must be well below an election timeout.
  */
 const REST_TICKS_MAX = 4;
+/** Ticks in which the timer fires at least once: its delays are the samples of the event loop. */
+const FIRED_TICKS = 20;
 
 /** The source of ticks for the loop. */
 export class Ticker {
@@ -53,6 +57,8 @@ export class Ticker {
   /** When the last counted tick passed, and the ticks from there to that of the timer. */
   #sinceMs = 0;
   #left = 1;
+  /** Ticks that have passed since the timer fired. */
+  #unfired = 0;
   /** Milliseconds by which the next tick is longer. */
   #extraMs = 0;
 
@@ -79,16 +85,28 @@ export class Ticker {
     const count = Math.max(0, Math.min(passed, this.#left - 1));
     this.#sinceMs += count * tickMs;
     this.#left -= count;
+    this.#unfired += count;
     return count;
   }
 
-  /** Sets the timer to an earlier tick if something is due sooner. To be called after `passed`. */
+  /**
+   * Sets the timer to an earlier tick if something is due sooner, and to a later one if nothing is
+   * due for twice as long. To be called after `passed`.
+   */
   look(): void {
-    const rest = this.#cancel === undefined ? this.#left : this.#rest();
-    if (rest >= this.#left) return;
-    this.#cancel?.();
+    if (this.#cancel === undefined) return;
+    const rest = this.#rest();
+    if (rest >= this.#left && !this.#mayPostpone(rest)) return;
+    this.#cancel();
     this.#left = rest;
     this.#arm();
+  }
+
+  /** A timer that is overdue fires: a pause must not give a rest's ticks to each turn after it. */
+  #mayPostpone(rest: number): boolean {
+    if (rest < 2 * this.#left || this.#unfired + rest > FIRED_TICKS || this.#extraMs > 0)
+      return false;
+    return this.#clock.now() < this.#dueMs;
   }
 
   /** Delays the tick after the present one, and so all later ones, by `ms` milliseconds. */
@@ -111,11 +129,17 @@ export class Ticker {
     return Math.min(this.#events.rest(), REST_TICKS_MAX);
   }
 
+  /** When the tick of the timer has passed. */
+  get #dueMs(): number {
+    return this.#sinceMs + this.#left * this.#limits.tickMs;
+  }
+
   #arm(): void {
     const now = this.#clock.now();
-    const dueMs = this.#sinceMs + this.#left * this.#limits.tickMs;
+    const dueMs = this.#dueMs;
     this.#cancel = this.#clock.after(dueMs - now, () => {
       this.#cancel = undefined;
+      this.#unfired = 0;
       const lateMs = this.#clock.now() - dueMs;
       this.#events.fired(lateMs, dueMs - now);
       const stalled = lateMs >= this.#limits.stallMs;

@@ -3,7 +3,7 @@
  * of its own, and decoding is strict. The command inside is JSON text, which unlike a msgpack map
  * preserves hostile member names such as `__proto__`.
  */
-import { Packr } from 'msgpackr';
+import { Packr } from 'msgpackr/pack';
 import { FatalError } from './fatal.js';
 import type { Command, Proposal } from './types.js';
 

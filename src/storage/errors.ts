@@ -25,6 +25,14 @@ export const FORGOTTEN =
   'This node no longer knows how it voted and must not take part again under its name: ' +
   'remove it from the cluster, empty its data folder, and add it as a new server';
 
+/** Returns the error of a record of the state that is damaged. */
+export const unreadableRecord = (table: string): StorageError =>
+  new StorageError(
+    'damaged',
+    `a record of the state (table ${table}) cannot be read as it was written; move this server's ` +
+      'state folder away and restart it, so that it gets the state from its log or its peers',
+  );
+
 /** Returns the innermost message of an error chain: LevelDB puts the reason into `cause`. */
 export function rootMessage(error: unknown): string {
   let at = error;

@@ -8,6 +8,7 @@ import sortedBtree from 'sorted-btree';
 import { bulkLoad } from 'sorted-btree/extended/bulkLoad.js';
 import { compare } from '../base/text.js';
 import { invariant } from '../raft/assert.js';
+import { crcOf } from './crc.js';
 import type { StateTally } from './types.js';
 
 const NODE_SIZE = 64;
@@ -57,11 +58,11 @@ const { isWellFormed } = String.prototype as unknown as { isWellFormed: () => bo
 
 /** The CRC-32 of a record: its key, then its value. */
 export function recordSum(key: string, value: string): number {
-  return crc32(value, crc32(key));
+  return crc32(value, crcOf(key));
 }
 
-/** The CRC-32 of a key. */
-export const keySum = (key: string): number => crc32(key);
+/** The number of sums that a tally distinguishes. */
+const SUMS = 2 ** 48;
 
 /**
  * Sums checksums of records, in any order. Two states with the same tally hold the same records,
@@ -72,12 +73,13 @@ export class Tally implements StateTally {
   sum = 0;
   add(sum: number): void {
     this.count += 1;
-    this.sum = (this.sum + sum) % 2 ** 48;
+    this.sum += sum;
+    if (this.sum >= SUMS) this.sum -= SUMS;
   }
   remove(sum: number): void {
     invariant(this.count > 0, 'more records removed than added', { count: this.count });
     this.count -= 1;
-    this.sum = (this.sum - sum + 2 ** 48) % 2 ** 48;
+    this.sum = (this.sum - sum + SUMS) % SUMS;
   }
   equals(other: StateTally): boolean {
     return this.count === other.count && this.sum === other.sum;

@@ -6,7 +6,7 @@ import { type Segment, truncateSegments } from './segment.js';
 import {
   decodeRecord,
   entryOf,
-  holdsEntry,
+  isReadable,
   type LogState,
   type Position,
   recordsAfter,
@@ -223,9 +223,6 @@ export class Run {
     if (last !== undefined && this.window.term(last.index) !== last.term) this.window.reset(last);
   }
 }
-
-const isReadable = (record: StoredRecord): boolean =>
-  holdsEntry(record) ? entryOf(record) !== undefined : stateOf(record) !== undefined;
 
 /** Whether an entry no longer counts after a record. */
 function replaces(later: StoredRecord, index: Index): boolean {

@@ -10,6 +10,7 @@
  */
 import { crc32 } from 'node:zlib';
 import type { Configuration, Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
+import { crcWithin } from './crc.js';
 import { readSafe, writeSafe } from './record.js';
 
 /** Bytes before the payload. */
@@ -137,7 +138,7 @@ export function encodeBatch(
     writeSafe(bytes, position.index, at + 32);
     writeSafe(bytes, position.term, at + 40);
     writeSafe(bytes, previousTerm, at + 48);
-    crc = crc32(bytes.subarray(at + 4, at + HEAD_BYTES));
+    crc = crcWithin(bytes, at + 4, at + HEAD_BYTES);
     bytes.writeUInt32BE(crc, at);
     bytes.set(payload, at + HEAD_BYTES);
     at += HEAD_BYTES + payload.length;
@@ -149,7 +150,7 @@ export function encodeBatch(
 export function decodeHead(bytes: Buffer, at: number, salt: number): RecordHead | undefined {
   if (at + HEAD_BYTES > bytes.length || bytes.readUInt32BE(at + 4) !== salt) return undefined;
   const crc = bytes.readUInt32BE(at);
-  if (crc !== crc32(bytes.subarray(at + 4, at + HEAD_BYTES))) return undefined;
+  if (crc !== crcWithin(bytes, at + 4, at + HEAD_BYTES)) return undefined;
   if (bytes[at + 28] !== VERSION) return undefined;
   return {
     at,
@@ -194,6 +195,10 @@ export function stateOf(record: StoredRecord): LogState | undefined {
   if (record.kind !== STATE_KIND || record.isSpoiled) return undefined;
   return JSON.parse(record.payload.toString()) as LogState;
 }
+
+/** Whether a record holds a state or an entry. */
+export const isReadable = ({ kind, isSpoiled }: StoredRecord): boolean =>
+  kind in ENTRY_KINDS || (kind === STATE_KIND && !isSpoiled);
 
 /** Returns the entry that a record holds; a noop in its place if the payload is spoiled. */
 export function entryOf(record: StoredRecord): Entry | undefined {

@@ -13,7 +13,8 @@
 import { tableOf } from '../state/checksum.js';
 import { groupBelow, groupOf } from '../state/groups.js';
 import { NEXT } from '../state/keys.js';
-import { type KeyIndex, keyIndexOf, keySum, keysWith, Tally } from './key-index.js';
+import { crcOf } from './crc.js';
+import { type KeyIndex, keyIndexOf, keysWith, Tally } from './key-index.js';
 
 /** Changed keys of a table that may wait to be ordered: a bound on the time that this takes. */
 const UNORDERED_MAX = 4096;
@@ -21,9 +22,17 @@ const UNORDERED_MAX = 4096;
 const UNORDERED_MANY = 512;
 /** Keys that are then put into order in one turn of the event loop. */
 const ORDERED_PER_STEP = 256;
+/**
+ * Milliseconds after which the keys of a state that was loaded are put into hash tables: by then, a
+ * node that starts answers.
+ */
+export const FILL_MS = 1000;
+/** Keys that are put into a hash table in one turn: half a millisecond. */
+const FILLED_PER_STEP = 2048;
 
 class TableKeys {
-  readonly present: Set<string>;
+  /** Undefined from the start of a node until a key is missing or changes: see `fill`. */
+  #present: Set<string> | undefined;
   /** The keys that were loaded, until somebody asks for order. */
   #loaded: string[];
   #ordered: KeyIndex | undefined;
@@ -31,8 +40,34 @@ class TableKeys {
   #unordered: string[] = [];
 
   constructor(keys: string[] = []) {
-    this.present = new Set(keys);
     this.#loaded = keys;
+  }
+
+  /** The keys as they are now. */
+  get present(): Set<string> {
+    this.#present ??= new Set(this.#loaded);
+    return this.#present;
+  }
+
+  get size(): number {
+    return this.#present?.size ?? this.#loaded.length;
+  }
+
+  /** Whether a key may be present; certain once `present` is known. */
+  mayHave(key: string): boolean {
+    return this.#present?.has(key) !== false;
+  }
+
+  /** Makes `present`, in steps. */
+  *fill(perStep: number): Generator<void> {
+    const present = new Set<string>();
+    for (const key of this.#loaded) {
+      // somebody could not wait
+      if (this.#present !== undefined) return;
+      present.add(key);
+      if (present.size % perStep === 0) yield;
+    }
+    this.#present ??= present;
   }
 
   /** Records a key that was added to a state that is being filled. */
@@ -74,12 +109,13 @@ class TableKeys {
 
   /** Puts up to `max` changed keys into order. Returns all that are. */
   order(max: number): KeyIndex {
+    const { present } = this;
     if (this.#ordered === undefined) {
       this.#ordered = keyIndexOf(this.#loaded);
       this.#loaded = [];
     }
     for (const key of this.#unordered.splice(0, max).sort()) {
-      if (this.present.has(key)) this.#ordered.set(key, true);
+      if (present.has(key)) this.#ordered.set(key, true);
       else this.#ordered.delete(key);
     }
     return this.#ordered;
@@ -114,13 +150,24 @@ export class StateKeys {
       else for (const key of run) some.push(key);
       this.#count(table, first, run.length);
     }
-    for (const key of keys) this.tally.add(keySum(key));
+    for (const key of keys) this.tally.add(crcOf(key));
     for (const [table, some] of tables) this.#tables.set(table, new TableKeys(some));
   }
 
   has(key: string): boolean {
     if (key.startsWith(NEXT)) return this.next?.has(key.slice(NEXT.length)) === true;
     return this.#tables.get(tableOf(key))?.present.has(key) === true;
+  }
+
+  /** The same, but a key that is missing may seem to be there until `fill` is done. */
+  mayHaveKey(key: string): boolean {
+    if (key.startsWith(NEXT)) return this.has(key);
+    return this.#tables.get(tableOf(key))?.mayHave(key) === true;
+  }
+
+  /** Puts the keys of a state that was loaded into hash tables, in steps. */
+  *fill(perStep = FILLED_PER_STEP): Generator<void> {
+    for (const keys of this.#tables.values()) yield* keys.fill(perStep);
   }
 
   /**
@@ -142,7 +189,7 @@ export class StateKeys {
     if (keys.present.add(key).size === size) return false;
     if (isFilled) keys.noteFilled(key);
     else keys.noteChange(key);
-    this.tally.add(keySum(key));
+    this.tally.add(crcOf(key));
     this.#count(table, key, 1);
     return true;
   }
@@ -169,27 +216,27 @@ export class StateKeys {
     const keys = this.#tables.get(table);
     if (keys?.present.delete(key) !== true) return;
     keys.noteChange(key);
-    this.tally.remove(keySum(key));
+    this.tally.remove(crcOf(key));
     this.#count(table, key, -1);
   }
 
   /** Counts these keys and others, which it does not have. */
   countedWith(others: readonly string[]): Counted {
     const tally = Object.assign(new Tally(), this.tally);
-    for (const key of others) tally.add(keySum(key));
+    for (const key of others) tally.add(crcOf(key));
     return { tally, next: this.next };
   }
 
   /** Whether there are keys of a group. */
   mayHave(group: string): boolean {
-    const count = this.#counts.get(group) ?? this.#tables.get(group)?.present.size ?? 0;
+    const count = this.#counts.get(group) ?? this.#tables.get(group)?.size ?? 0;
     return count > 0 || (group === NEXT_TABLE && this.next !== undefined);
   }
 
   /** Returns the number of keys by group, and by table. */
   counts(): ReadonlyMap<string, number> {
     const counts = new Map(this.#counts);
-    for (const [table, { present }] of this.#tables) counts.set(table, present.size);
+    for (const [table, { size }] of this.#tables) counts.set(table, size);
     return counts;
   }
 
@@ -228,7 +275,8 @@ export class StateKeys {
 function* runsOf(keys: readonly string[]): Iterable<string[]> {
   for (let from = 0, to = 1; from < keys.length; from = to, to += 1) {
     const group = groupBelow(keys[from]!);
-    if (group !== undefined) while (keys[to]?.startsWith(`${group}\u0000`)) to += 1;
+    const prefix = `${group}\u0000`;
+    if (group !== undefined) while (keys[to]?.startsWith(prefix)) to += 1;
     yield keys.slice(from, to);
   }
 }

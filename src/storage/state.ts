@@ -30,13 +30,13 @@ import { NEXT } from '../state/keys.js';
 import type { Change, NextChanges, PinnedView, StateRecord, View } from '../state/types.js';
 import type { Disk, Operation, Snapshot, StorageClock } from './disk.js';
 import { removeRange, rewriteRange, secretRanges } from './erase.js';
-import { rootMessage, StorageError } from './errors.js';
+import { rootMessage, StorageError, unreadableRecord } from './errors.js';
 import { type InstallHost, LevelInstallation } from './install.js';
 import { wellFormed } from './key-index.js';
 import { LEVEL_DISK } from './level-disk.js';
 import { inTurns, rewriteBy } from './rewrite.js';
 import { SharedValues } from './shared-values.js';
-import type { StateKeys } from './state-keys.js';
+import { FILL_MS, type StateKeys } from './state-keys.js';
 import {
   contentOf,
   keyCount,
@@ -111,6 +111,7 @@ export class LevelState implements DurableState {
   readonly #shared = new SharedValues();
   /** Cancels the timer that ends the gathering of commits; undefined while none is set. */
   #cancelGathering: (() => void) | undefined;
+  readonly #cancelFilling: () => void;
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   /** Pending commits are to be written as soon as the batch before them is. */
   #isDue = false;
@@ -147,6 +148,8 @@ export class LevelState implements DurableState {
     this.remains = loaded.damagedState?.remains;
     this.#kept = loaded.damagedState?.generations ?? [];
     this.#removeAll(loaded.others);
+    const soon = (run: () => void): void => clock.soon(run);
+    this.#cancelFilling = clock.after(FILL_MS, () => void inTurns(loaded.keys.fill(), soon));
   }
 
   /** Returns the number of records by group (see groups.ts). */
@@ -169,10 +172,11 @@ export class LevelState implements DurableState {
   get(key: string): string | undefined {
     const wanted = wellFormed(key);
     // Most keys that are missing are asked for by rules, often.
-    if (!this.#keys.has(wanted)) return undefined;
+    if (!this.#keys.mayHaveKey(wanted)) return undefined;
     let value = this.#pending.get(wanted) ?? this.#writing.get(wanted) ?? this.#recent.get(wanted);
     if (value !== undefined) return value;
     value = this.#read(this.#place, wanted);
+    if (value === undefined && !this.#keys.has(wanted)) return undefined;
     if (value === undefined) throw this.#unreadable(wanted);
     if (!wanted.startsWith(NEXT)) this.#recent.set(wanted, value);
     return value;
@@ -338,6 +342,7 @@ export class LevelState implements DurableState {
     if (this.#failure === undefined) await this.flush().catch(() => {});
     this.#closed = true;
     this.#cancelGathering?.();
+    this.#cancelFilling();
     await this.#loop;
     await this.#chain;
     await this.#removing;
@@ -499,13 +504,7 @@ export class LevelState implements DurableState {
   }
 
   #unreadable(key: string): StorageError {
-    return this.#fail(
-      new StorageError(
-        'damaged',
-        `a record of the state (table ${tableOf(key)}) cannot be read as it was written; move this server's state ` +
-          'folder away and restart it, so that it gets the state from its log or its peers',
-      ),
-    );
+    return this.#fail(unreadableRecord(tableOf(key)));
   }
 
   #fail(error: unknown): StorageError {

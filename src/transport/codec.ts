@@ -4,7 +4,7 @@
  * lengths beyond the end, so the decoder can neither create other types nor allocate memory for
  * data that did not arrive.
  */
-import { Packr, Unpackr } from 'msgpackr';
+import { Packr, Unpackr } from 'msgpackr/pack';
 import { WireError } from './types.js';
 
 const packr = new Packr({ useRecords: false, moreTypes: false });

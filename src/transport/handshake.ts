@@ -66,9 +66,9 @@ export const DEFAULT_LIMITS: WireLimits = {
   connectMs: 1000,
   reconnectMinMs: 20,
   reconnectMaxMs: 200,
-  pingMs: 500,
-  silentTurns: 4,
-  stalledTurns: 60,
+  pingMs: 1000,
+  silentTurns: 2,
+  stalledTurns: 30,
 };
 
 /**

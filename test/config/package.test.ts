@@ -168,7 +168,7 @@ describe('the package that npm packs', function () {
     expect(status).to.equal(1);
     expect(stderr)
       .to.match(/src\/storage\/folder\.ts:\d+/)
-      .and.match(/src\/program\/node-program\.ts:\d+/);
+      .and.match(/src\/program\/agent\.ts:\d+/);
   });
 
   it('runs a node, and loads no WebSocket or fetch for it', async () => {

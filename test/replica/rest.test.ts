@@ -38,10 +38,26 @@ describe('replica: the Raft loop (rest)', () => {
     const type = (input: { readonly type: string }): string => input.type;
     expect(steps()).to.deep.equal(['tick']);
     clock.advance(45);
+    core.rest = 1;
     loop.receive(heartbeat('b', 'a', 1));
     clock.turn();
     clock.advance(15);
     expect(steps()).to.deep.equal(['tick', 'tick tick message', 'tick']);
+  });
+
+  it('makes no turn for ticks alone while heartbeats come', () => {
+    const { loop, core, clock } = build();
+    core.rest = 4;
+    clock.advance(20);
+    for (let beat = 0; beat < 4; beat += 1) {
+      clock.advance(50);
+      loop.receive(heartbeat('b', 'a', 1));
+      clock.settle();
+    }
+    const alone = core.steps.filter(({ inputs }) => inputs.every(({ type }) => type === 'tick'));
+    expect(alone).to.have.length(1);
+    clock.advance(80);
+    expect(core.types.slice(-4)).to.deep.equal(['tick', 'tick', 'tick', 'tick']);
   });
 
   it('lets no core rest for longer than four ticks, or while something is due sooner', () => {

@@ -98,11 +98,54 @@ describe('replica: the ticker', () => {
     expect([ticks, passed]).to.deep.equal([[40], [0]]);
   });
 
-  it('is not set to a later tick when something is due later than it was', () => {
-    const { clock, ticker, ticks, due } = build(2);
-    due.rest = 4;
-    ticker.look();
-    clock.advance(40);
-    expect(ticks).to.deep.equal([40]);
+  it('is set to a later tick while nothing is due for twice as long', () => {
+    const { clock, ticker, ticks, fired, passed } = build(4);
+    const counted: number[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      clock.advance(45);
+      counted.push(ticker.passed());
+      ticker.look();
+    }
+    expect([counted, fired]).to.deep.equal([[2, 2, 2, 3], []]);
+    clock.advance(80);
+    expect([ticks, passed]).to.deep.equal([[260], [3]]);
+  });
+
+  it('stays as it is while that is less than twice as long, or a tick is to be delayed', () => {
+    const less = build(2);
+    less.due.rest = 3;
+    less.ticker.look();
+    less.clock.advance(40);
+    expect(less.ticks).to.deep.equal([40]);
+    const delayed = build(4);
+    delayed.clock.advance(45);
+    delayed.ticker.passed();
+    delayed.ticker.lengthen(7);
+    delayed.ticker.look();
+    delayed.clock.advance(35);
+    expect(delayed.ticks).to.deep.equal([80]);
+  });
+
+  it('fires at least every 20 ticks, since its delays are the samples of the event loop', () => {
+    const { clock, ticker, fired } = build(4);
+    for (let turn = 0; turn < 100; turn += 1) {
+      clock.advance(20);
+      ticker.passed();
+      ticker.look();
+    }
+    expect(fired.length).to.be.within(5, 6);
+  });
+
+  it('gives no tick to the turns between a pause and the timer that is overdue', () => {
+    const { clock, ticker } = build(4);
+    const pause = (): number[] => {
+      clock.nowMs += 10_000;
+      return [1, 2, 3].map(() => {
+        const count = ticker.passed();
+        ticker.look();
+        return count;
+      });
+    };
+    expect(pause()).to.deep.equal([3, 0, 0]);
   });
 });

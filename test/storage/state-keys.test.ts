@@ -1,8 +1,10 @@
 /** The keys of a state in memory. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { tableOf } from '../../src/state/checksum.js';
 import { groupOf } from '../../src/state/groups.js';
-import { keySum, Tally } from '../../src/storage/key-index.js';
+import { crcOf } from '../../src/storage/crc.js';
+import { Tally } from '../../src/storage/key-index.js';
 import { StateKeys } from '../../src/storage/state-keys.js';
 
 const NUL = '\u0000';
@@ -28,6 +30,9 @@ const prefix = fc.oneof(
 const below = (keys: Iterable<string>, start: string, after = ''): string[] =>
   [...keys].filter((one) => one.startsWith(start) && one > after).sort();
 
+const inTable = (keys: Iterable<string>, table: string): number =>
+  [...keys].filter((one) => tableOf(one) === table).length;
+
 describe('keys of a state', () => {
   it('agree with a Set under any sequence of calls', () => {
     const step = fc.oneof(
@@ -35,12 +40,15 @@ describe('keys of a state', () => {
       fc.record({ what: fc.constant('delete' as const), key }),
       fc.record({ what: fc.constant('list' as const), prefix, after: fc.option(key) }),
       fc.record({ what: fc.constant('freeze' as const), prefix, after: fc.option(key) }),
+      fc.record({ what: fc.constant('fill' as const) }),
     );
     fc.assert(
       fc.property(fc.uniqueArray(key), fc.array(step, { maxLength: 40 }), (loaded, steps) => {
         const keys = new StateKeys(loaded);
         const model = new Set(loaded);
         const frozen: (() => void)[] = [];
+        const filling = keys.fill(1);
+        let isFilled = false;
         for (const one of steps) {
           if (one.what === 'add') {
             keys.add(one.key);
@@ -48,6 +56,8 @@ describe('keys of a state', () => {
           } else if (one.what === 'delete') {
             keys.delete(one.key);
             model.delete(one.key);
+          } else if (one.what === 'fill') {
+            isFilled ||= filling.next().done === true;
           } else {
             const after = one.after ?? undefined;
             const expected = below(model, one.prefix, after);
@@ -59,9 +69,15 @@ describe('keys of a state', () => {
             }
           }
           const tally = new Tally();
-          for (const each of model) tally.add(keySum(each));
+          for (const each of model) tally.add(crcOf(each));
           expect(keys.tally.equals(tally)).to.equal(true);
+          for (const each of loaded) {
+            const isCertain = isFilled || model.has(each);
+            if (isCertain) expect(keys.mayHaveKey(each)).to.equal(model.has(each));
+          }
         }
+        for (const [group, count] of keys.counts())
+          if (!group.includes(NUL)) expect(count).to.equal(inTable(model, group));
         for (const check of frozen) check();
         const groups = new Set([...model].map(groupOf));
         for (const one of groups) expect(keys.mayHave(one)).to.equal(true);

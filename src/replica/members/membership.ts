@@ -192,11 +192,11 @@ export class Membership {
    */
   #addKey(): void {
     const { loop, keyOf, hasKeys } = this.#parts;
-    if (loop.role.role !== 'leader' || this.#changing || !hasKeys()) return;
+    if (loop.role.role !== 'leader' || this.#changing) return;
     const { members } = this.#configuration();
     const member = members.find(({ id, publicKey }) => !publicKey && keyOf(id) !== undefined);
     // A server that is alone has nobody to prove anything to.
-    if (member === undefined || members.length === 1) return;
+    if (member === undefined || members.length === 1 || !hasKeys()) return;
     const publicKey = keyOf(member.id)!;
     this.#waiting = [];
     this.#change(

@@ -15,7 +15,6 @@ import { levelOf } from '../../state/levels.js';
 import { recordOf } from '../../state/machine-record.js';
 import type { RestoreAdd, RestoreCommit } from '../../state/restore.js';
 import type { Command } from '../../state/types.js';
-import { writeArchive } from '../../storage/archive.js';
 import { Spool } from '../../storage/spool.js';
 import { mustAllow, mustWrite } from '../cluster/cluster.js';
 import { readState } from '../common/reading.js';
@@ -58,6 +57,7 @@ export class Snapshots {
   /** Returns the archive of the present state. Throws 403 without `acl:write`. */
   async save(caller: Caller, options: ReadOptions): Promise<SavedArchive> {
     const { service, node } = this.#parts;
+    const { writeArchive } = await import('../../storage/archive.js');
     const { value: _, ...meta } = await readState(service, { caller, options }, ({ authorizer }) =>
       mustAllow(authorizer, 'acl', 'write'),
     );
