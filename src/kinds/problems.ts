@@ -107,11 +107,12 @@ export class Report implements TypeReport {
   ): void {
     const given = givenMembers(input, spellings, this);
     let left = given.size;
-    for (let at = 0; left > 0; at++) {
-      const member = given.get(names[at]!);
+    for (const name of names) {
+      if (left === 0) return;
+      const member = given.get(name);
       if (member === undefined) continue;
-      take(names[at]!, member.key, member.input);
       left -= 1;
+      take(name, member.key, member.input);
     }
   }
 
