@@ -249,7 +249,8 @@ export const LIMITS = [
     default: 10_000,
     why:
       'how long a client may take to send its headers: less, down to a second, while more than ' +
-      'one in 32 of limits.connections have no request in progress; likewise for a TLS handshake',
+      'one in 32 of limits.connections have begun and have no request in progress; likewise for ' +
+      'a TLS handshake',
   },
   {
     key: 'limits.receiveMs',

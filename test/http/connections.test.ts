@@ -69,18 +69,30 @@ describe('http: connections of several addresses', () => {
 });
 
 describe('http: connections on which no headers come to an end', () => {
-  it('are closed the sooner the more there are', async () => {
-    const limits = { connections: 64, connectionsPerAddress: 64 };
-    const slow = { headersMs: 30_000, receiveMs: 600_000 };
-    const front = await startFront([], {}, { ...limits, ...slow });
-    const clients = Array.from({ length: 60 }, () => {
-      const client = connect(front.listener.port, '127.0.0.1');
-      client.write('GET /v1/thing HTTP/1.1\r\nX-Unfinished: ');
+  const limits = { connections: 64, connectionsPerAddress: 64 };
+  const slow = { headersMs: 30_000, receiveMs: 600_000 };
+  const start = () => startFront([], {}, { ...limits, ...slow });
+  const UNFINISHED = 'GET /v1/thing HTTP/1.1\r\nX-Unfinished: ';
+
+  it('are closed the sooner the more there are, without those that have sent nothing', async () => {
+    const [silent, front] = [await start(), await start()];
+    const open = (to: typeof front, bytes: string): Socket => {
+      const client = connect(to.listener.port, '127.0.0.1').resume();
+      if (bytes !== '') client.write(bytes);
       return client;
-    });
-    const responses = await Promise.all(clients.map((client) => once(client, 'data')));
+    };
+    const quiet = Array.from({ length: 60 }, (_, n) => open(silent, n === 0 ? UNFINISHED : ''));
+    await until(() => silent.listener.connections() === quiet.length);
+    for (let round = 0; round < 2; round += 1) {
+      const clients = quiet.map(() => open(front, UNFINISHED));
+      const responses = await Promise.all(clients.map((client) => once(client, 'data')));
+      for (const [bytes] of responses) expect(String(bytes)).to.match(/^HTTP\/1\.1 408 /);
+      await until(() => front.listener.connections() === 0);
+    }
     await front.close();
-    for (const [bytes] of responses) expect(String(bytes)).to.match(/^HTTP\/1\.1 408 /);
+    expect(silent.listener.connections()).to.equal(quiet.length);
+    for (const client of quiet) client.destroy();
+    await silent.close();
   });
 });
 

@@ -80,6 +80,13 @@ export class Connections {
     this.#reserve = new Reserve(limits.probeConnections);
   }
 
+  /** Number of connections on which something was read: the others have nothing in memory. */
+  begun(): number {
+    let count = 0;
+    for (const { bytesRead } of this.open) if (bytesRead > 0) count += 1;
+    return count;
+  }
+
   accept(socket: Socket): void {
     this.accepted += 1;
     const address = clientAt(socket.remoteAddress ?? '');

@@ -109,7 +109,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   );
   // Node reads it at each sweep.
   Object.defineProperty(server, 'headersTimeout', {
-    get: () => headersMs(options, connections.open.size - requests.busy()),
+    get: () => headersMs(options, connections.begun() - requests.busy()),
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (socket.writable && error.code !== 'ECONNRESET')
@@ -241,8 +241,16 @@ class Handshakes {
   }
 
   begin(socket: Socket): void {
-    const late = setTimeout(() => socket.destroy(), headersMs(this.#options, this.#open.size));
-    const cancel = (): void => clearTimeout(late);
+    let isLate = true;
+    // What has arrived meanwhile is read first: this node may have been busy, and not the client.
+    const drop = (): void => {
+      setImmediate(() => setImmediate(() => isLate && socket.destroy()));
+    };
+    const late = setTimeout(drop, headersMs(this.#options, this.#open.size));
+    const cancel = (): void => {
+      isLate = false;
+      clearTimeout(late);
+    };
     const place = placeOf(socket);
     this.#open.set(place, { socket, cancel });
     socket.once('close', () => {
