@@ -28,7 +28,7 @@ export function useCompiledCode(dataDir: string, release: string): void {
   const folder = join(dataDir, FOLDER);
   for (const name of attempt(() => readdirSync(folder)) ?? []) {
     if (isPrivate && name === release) continue;
-    rmSync(join(folder, name), { recursive: true, force: true });
+    attempt(() => rmSync(join(folder, name), { recursive: true, force: true }));
   }
   if (isPrivate) enableCompileCache?.(join(folder, release));
 }
@@ -38,6 +38,7 @@ export function keepCompiledCode(): void {
   flushCompileCache?.();
 }
 
+/** A cache must not keep a node from starting. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -231,8 +231,8 @@ const ANSWER = plainResponse(
 /** The TLS handshakes that are not finished. */
 class Handshakes {
   readonly #options: ListenerOptions;
-  /** What cancels the time limit, and the raw socket, by the origin of the connection. */
-  readonly #open = new Map<string, { readonly socket: Socket; readonly cancel: () => void }>();
+  /** The raw sockets and their time limits, by the origin of the connection. */
+  readonly #open = new Map<string, { readonly socket: Socket; readonly late: NodeJS.Timeout }>();
   #count = 0;
   #dueMs = 0;
 
@@ -241,27 +241,25 @@ class Handshakes {
   }
 
   begin(socket: Socket): void {
-    let isLate = true;
-    // What has arrived meanwhile is read first: this node may have been busy, and not the client.
-    const drop = (): void => {
-      setImmediate(() => setImmediate(() => isLate && socket.destroy()));
-    };
-    const late = setTimeout(drop, headersMs(this.#options, this.#open.size));
-    const cancel = (): void => {
-      isLate = false;
-      clearTimeout(late);
-    };
     const place = placeOf(socket);
-    this.#open.set(place, { socket, cancel });
+    const drop = (): void => {
+      if (this.#open.get(place)?.socket === socket) socket.destroy();
+    };
+    // What has arrived meanwhile is read first: this node may have been busy, and not the client.
+    const late = setTimeout(
+      () => setImmediate(() => setImmediate(drop)),
+      headersMs(this.#options, this.#open.size),
+    );
+    this.#open.set(place, { socket, late });
     socket.once('close', () => {
-      cancel();
+      clearTimeout(late);
       if (this.#open.get(place)?.socket === socket) this.#open.delete(place);
     });
   }
 
   done(socket: TLSSocket): void {
     const place = placeOf(socket);
-    this.#open.get(place)?.cancel();
+    clearTimeout(this.#open.get(place)?.late);
     this.#open.delete(place);
   }
 

@@ -119,10 +119,8 @@ export class AppliedLog {
     const first = this.#marks[0]!;
     const entries = this.#applied - first.index;
     const inBytes = (limits.keepBytes * entries) / Math.max(1, this.bytes);
-    const keepEntries = Math.max(
-      limits.keepEntries,
-      Math.floor(Math.min(inBytes, records / RECORDS_PER_ENTRY)),
-    );
+    const ofState = Math.min(inBytes, records / RECORDS_PER_ENTRY);
+    const keepEntries = Math.max(limits.keepEntries, ofState);
     const spareEntries = entries - keepEntries;
     const spareBytes = this.#bytes - first.bytes - limits.keepBytes;
     const due = spareEntries > limits.cutEntries || spareBytes > limits.logBytes;

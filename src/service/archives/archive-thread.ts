@@ -120,13 +120,12 @@ async function read(): Promise<void> {
   await parts.end();
 }
 
-const news = (end: Refusal | undefined): ArchiveNews => ({ end });
 const end = await read().then(
-  () => news(undefined),
+  () => undefined,
   (error: unknown) => {
-    if (error instanceof ApiError) return news(error.refusal);
+    if (error instanceof ApiError) return error.refusal;
     throw error;
   },
 );
-port.postMessage(end);
+port.postMessage({ end } satisfies ArchiveNews);
 port.close();

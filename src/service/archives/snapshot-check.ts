@@ -13,6 +13,7 @@ import { isKind } from '../../kinds/definitions.js';
 import { targetsOf } from '../../kinds/references.js';
 import type { ConfigEntry } from '../../kinds/types.js';
 import { isObject } from '../../languages/fields.js';
+import { tableOf } from '../../state/checksum.js';
 import type { Grants } from '../../state/grants.js';
 import { historyProblem, objectKeyOf, RINGS, VERSION } from '../../state/history/records.js';
 import { HISTORY_FACT } from '../../state/history/settings.js';
@@ -78,9 +79,8 @@ export class SnapshotCheck {
   #hasDefault = false;
 
   add([key, value]: StateRecord): void {
-    const end = key.indexOf('\u0000');
-    const table = end < 0 ? key : key.slice(0, end);
-    const ns = end < 0 ? '' : key.slice(end + 1).split('\u0000', 1)[0]!;
+    const table = tableOf(key);
+    const ns = key.slice(table.length + 1).split('\u0000', 1)[0]!;
     // The state would have the last one, and its checksums each of them.
     if (this.#keys.has(key)) fail(table, 'a record appears twice');
     this.#keys.add(key);
@@ -296,8 +296,6 @@ function mustBeGrants(table: string, grants: Grants): void {
 function mustBeLinks(table: string, links: readonly Link[]): void {
   if (links.some(({ ID }) => typeof ID !== 'string')) fail(table, 'a link has no ID');
 }
-
-const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 
 function mustBeKey(table: string, key: string, own: string): void {
   if (key !== own) fail(table, 'an object is stored under the key of another');
