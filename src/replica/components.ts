@@ -123,7 +123,7 @@ export class Components extends Base {
     limits: this.limits,
     loop: this.loop,
     appliedLog: this.appliedLog,
-    records: () => this.parts.records?.() ?? 0,
+    records: this.parts.records,
     mayCopy: () =>
       this.availability.fault === undefined &&
       (this.limits.compareTicks === 0 || this.comparison.mayCopy(this.loop.role.term)),

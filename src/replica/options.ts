@@ -111,8 +111,8 @@ export interface ReplicaParts {
   readonly hasRoom?: () => boolean;
   /** See LoopParts. */
   readonly isBehind?: () => boolean;
-  /** See CompactionParts. Absent: it does not count. */
-  readonly records?: () => number;
+  /** See CompactionParts. */
+  readonly records: () => number;
   readonly trace?: Trace | undefined;
   /** See ApplierParts. Absent: nothing is measured. */
   readonly measure?: ((ms: number) => void) | undefined;

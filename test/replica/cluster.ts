@@ -184,6 +184,7 @@ export class ReplicaCluster {
         this.full.has(id) && command.type !== 'delete' ? refusal('no_space', 'full') : undefined,
       hasRoom: () => !this.full.has(id),
       isBehind: () => !this.applies(id),
+      records: () => 0,
       statusText: (problems) => JSON.stringify(Object.fromEntries(problems)),
     });
     this.nodes.set(id, { id, log, machine, replica, faults, hangs, leaderless, alive: true });

@@ -100,10 +100,12 @@ export class SimCluster {
     this.#limits = limitsFor(this.random);
     this.#drift = this.random.pick([0, 0.001, 0.03]);
     this.network = beside?.network ?? this.#createNetwork(options);
-    const { machineLimits, waitingWrites, isWatched, storage, readsHang } = sizesOf(options);
+    const sizes = sizesOf(options);
+    const { machineLimits, waitingWrites, keepBytes, isWatched, storage, readsHang } = sizes;
     this.#readsHang = readsHang;
     this.#legacy = options.plain === true || options.legacy === true;
     this.machineLimits = machineLimits;
+    this.#limits = { ...this.#limits, keepBytes };
     if (waitingWrites !== undefined) this.#limits = { ...this.#limits, waitingWrites };
     this.#watched = isWatched;
     this.storage = storage;
@@ -323,6 +325,8 @@ export const memberOf = (id: NodeId, voter: boolean): Member => ({
 interface Sizes {
   readonly machineLimits: MachineLimits;
   readonly waitingWrites: number | undefined;
+  /** See CompactionLimits. 0: the log does not keep more of a large state. */
+  readonly keepBytes: number;
   readonly isWatched: boolean;
   readonly storage: StorageKind;
   readonly readsHang: boolean;
@@ -340,7 +344,15 @@ function sizesOf({ seed, plain, legacy, storage }: ClusterOptions): Sizes {
   const pageRequests = isSmall ? size.pick([1, 2, 5]) : PAGE_REQUESTS;
   const machineLimits = { requestsMax, pageRequests, checkpointEvery };
   const readsHang = size.chance(plain || legacy ? 0 : 0.5);
-  return { machineLimits, waitingWrites, isWatched, storage: storage ?? drawn, readsHang };
+  const keepBytes = size.chance(plain || legacy ? 0 : 0.3) ? size.pick([500, 5000, 1e9]) : 0;
+  return {
+    machineLimits,
+    waitingWrites,
+    keepBytes,
+    isWatched,
+    storage: storage ?? drawn,
+    readsHang,
+  };
 }
 
 /** The storage of a world's servers. */
@@ -357,7 +369,7 @@ function limitsFor(random: Random): ReplicaLimits {
     cutEntries: small ? random.pick([2, 20, 100]) : 100_000,
     logBytes: 1_000_000_000,
     keepEntries: random.pick([0, 5, 50]),
-    keepBytes: 1_000_000_000,
+    keepBytes: 0,
     markEntries: random.pick([1, 7]),
     pendingWrites: random.pick([3, 1000]),
     waitingWrites: 1000,

@@ -45,6 +45,12 @@ const log: readonly Counter[] = [
     '!isThere',
   ),
   at(
+    'cuts put off for a large state',
+    'replica/log/applied-log.js',
+    'if (!due)\n            return undefined;',
+    '!due && entries - limits.keepEntries > limits.cutEntries',
+  ),
+  at(
     'torn batches dropped',
     'storage/recovery-run.js',
     'const { segment, records, number } = this.#waiting;',

@@ -102,6 +102,7 @@ export class Life {
         onUndecided: parts.undecided,
       },
       isBehind: storage.isBehind,
+      records: () => store.size,
       isBelieved: (joiner) => isBelieved(this.#records, joiner),
       trace: options.trace,
       limits: { ...limits, electionMs: this.#electionMs },
@@ -124,11 +125,10 @@ export class Life {
   /** Starts to listen and to send. */
   start(): void {
     const { replica, lost } = this;
-    const { host } = this.#parts;
-    const { trace } = this.#world;
+    const { host, storage } = this.#parts;
+    const { silenceMs } = storage;
     this.#wire.start();
-    if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
-    const { silenceMs } = this.#parts.storage;
+    if (lost !== undefined) this.#world.trace(`${host.id} has lost its state: ${lost}`);
     replica.start({ needsState: lost, silenceMs, join: this.#world.joinAddresses() });
     this.#queries?.start();
   }

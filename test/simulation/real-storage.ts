@@ -177,6 +177,9 @@ export class RealDisk implements ServerDisk {
     const watched: SimStore & { flushed(done: () => void): void } = {
       get: (key) => store.get(key),
       keys: (prefix, after) => store.keys(prefix, after),
+      get size() {
+        return store.size;
+      },
       flushed: flushOf(store, loop),
       pin: () => store.pin(),
       commit: (changes) => {

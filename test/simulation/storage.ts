@@ -16,6 +16,8 @@ import type { LogWatcher, WatchedLog } from './watched-log.js';
 
 /** What a life needs of its state, beside what the machine does with it. */
 export interface SimStore extends View {
+  /** The number of records. */
+  readonly size: number;
   commit(changes: readonly Change[]): void;
   pin(): PinnedView;
 }

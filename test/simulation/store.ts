@@ -28,6 +28,10 @@ export class SimState implements StateStore {
     this.#sync = sync;
   }
 
+  get size(): number {
+    return this.#state.size;
+  }
+
   get(key: string): string | undefined {
     return this.#state.get(key);
   }
