@@ -32,6 +32,11 @@ export class Floor {
   async held(server = 0): Promise<number> {
     return (await figuresOf(this.targets[server]!)).held;
   }
+
+  /** Resident megabytes of a server. */
+  async residentMb(server = 0): Promise<number> {
+    return (await figuresOf(this.targets[server]!)).residentMb;
+  }
 }
 
 async function figuresOf(target: Target): Promise<FloorFigures> {

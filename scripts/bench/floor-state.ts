@@ -9,6 +9,7 @@ export interface FloorFigures {
   readonly cpuSeconds: number;
   /** Reads that wait for a change. */
   readonly held: number;
+  readonly residentMb: number;
 }
 
 interface Named {
@@ -63,6 +64,7 @@ export class FloorState {
   #figures(): FloorFigures {
     const { user, system } = process.cpuUsage();
     const held = [...this.#waiting.values()].reduce((sum, { length }) => sum + length, 0);
-    return { cpuSeconds: (user + system) / 1e6, held };
+    const residentMb = process.memoryUsage.rss() / 2 ** 20;
+    return { cpuSeconds: (user + system) / 1e6, held, residentMb };
   }
 }

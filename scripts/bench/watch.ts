@@ -1,5 +1,6 @@
 /** How long a write takes to reach all blocking queries. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withFloor } from './floor-servers.js';
 import { type Ask, askOnce, Line, type Target } from './line.js';
 import { spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
@@ -62,27 +63,30 @@ export async function wakeAll(
   return { halfMs: p50Ms, allMs: maxMs };
 }
 
-/** The same at a node, as one cell of a table. */
+/** The same at one of some servers, as one cell of a table. */
 export async function wakeAt(
-  setting: Setting,
+  servers: Pick<Setting, 'targets' | 'held' | 'residentMb'>,
   { node, watchers, name }: Pick<WakePlan, 'watchers' | 'name'> & { readonly node: number },
 ): Promise<string> {
   let memory = 0;
-  const before = await setting.residentMb(node);
+  const before = await servers.residentMb(node);
   const { halfMs, allMs } = await wake({
-    target: setting.targets[node]!,
+    target: servers.targets[node]!,
     watchers,
     name,
-    held: () => setting.held(node),
+    held: () => servers.held(node),
     onHeld: async () => {
-      memory = await setting.residentMb(node);
+      memory = await servers.residentMb(node);
     },
   });
   const each = `${figure(((memory - before) * 1024) / watchers)} kB for each`;
   return `half woken after ${figure(halfMs)} ms, all after ${figure(allMs)} ms, ${figure(memory)} MB resident, ${each}`;
 }
 
-/** More than some 19,000 need a higher limit on open files (`ulimit -n`), here and at the nodes. */
+/**
+ * Blocking queries at a node, and as many at a bare Node server that only holds them. More than
+ * some 19,000 need a higher limit on open files (`ulimit -n`), here and at the nodes.
+ */
 export function measureWatchers(counts: readonly number[]): Promise<void> {
   const most = Math.max(...counts) + 100;
   const limits = {
@@ -92,18 +96,17 @@ export function measureWatchers(counts: readonly number[]): Promise<void> {
     heldPerClient: most,
     heldPerToken: most,
   };
-  return withCluster(
-    3,
-    async (setting) => {
-      title('Blocking queries for one entry at the leader of three nodes', ['watchers', 'figure']);
-      const node = await setting.leader();
+  const measure = async (setting: Setting): Promise<void> => {
+    const leader = await setting.leader();
+    title('Blocking queries for one entry at the leader of three nodes', ['watchers', 'figure']);
+    await withFloor(async (floor) => {
       for (const watchers of counts) {
-        row([
-          figure(watchers),
-          await wakeAt(setting, { node, watchers, name: `watched-${watchers}` }),
-        ]);
+        const plan = { watchers, name: `watched-${watchers}` };
+        row([figure(watchers), await wakeAt(setting, { ...plan, node: leader })]);
+        const least = await wakeAt(floor, { ...plan, node: 0 });
+        row([`${figure(watchers)}, a bare Node server`, least]);
       }
-    },
-    { settings: { limits } },
-  );
+    });
+  };
+  return withCluster(3, measure, { settings: { limits } });
 }
