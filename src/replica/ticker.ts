@@ -29,7 +29,7 @@ export interface TickerEvents {
   tick(): void;
   /** Returns the number of ticks after which something is due, at least one. */
   rest(): number;
-  /** The timer, set to `afterMs` milliseconds, fired `lateMs` milliseconds too late. */
+  /** The timer, set to `afterMs` milliseconds (a tick or more), fired `lateMs` too late. */
   fired(lateMs: number, afterMs: number): void;
   /** The timer fired `ms` milliseconds too late. */
   stall(ms: number): void;
@@ -135,13 +135,15 @@ export class Ticker {
   }
 
   #arm(): void {
-    const now = this.#clock.now();
+    const { tickMs } = this.#limits;
     const dueMs = this.#dueMs;
-    this.#cancel = this.#clock.after(dueMs - now, () => {
+    const leftMs = dueMs - this.#clock.now();
+    this.#cancel = this.#clock.after(leftMs, () => {
       this.#cancel = undefined;
       this.#unfired = 0;
       const lateMs = this.#clock.now() - dueMs;
-      this.#events.fired(lateMs, dueMs - now);
+      // A long turn leaves less than a tick to what is due sooner, or less than nothing.
+      this.#events.fired(lateMs, Math.max(leftMs, tickMs));
       const stalled = lateMs >= this.#limits.stallMs;
       if (stalled) this.#events.stall(lateMs);
       // Timers may be early by a fraction of a millisecond, so this does not ask the clock.

@@ -98,6 +98,18 @@ describe('replica: the ticker', () => {
     expect([ticks, passed]).to.deep.equal([[40], [0]]);
   });
 
+  it('reports that its timer was set to a tick at least, however soon that is to fire', () => {
+    const { clock, ticker, fired, due } = build(4);
+    clock.advance(10);
+    ticker.passed();
+    // The turn takes longer than what is due now can wait.
+    clock.nowMs += 60;
+    due.rest = 1;
+    ticker.look();
+    clock.fireTimers();
+    expect(fired).to.deep.equal([[50, 20]]);
+  });
+
   it('is set to a later tick while nothing is due for twice as long', () => {
     const { clock, ticker, ticks, fired, passed } = build(4);
     const counted: number[] = [];
