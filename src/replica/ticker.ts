@@ -29,7 +29,11 @@ export interface TickerEvents {
   tick(): void;
   /** Returns the number of ticks after which something is due, at least one. */
   rest(): number;
-  /** The timer, set to `afterMs` milliseconds (a tick or more), fired `lateMs` too late. */
+  /**
+   * The timer, set to `afterMs` milliseconds (a tick or more), fired `lateMs` too late. One that is
+   * set to a later tick in time counts as fired, not late: who listens asks what ran since the last
+   * call.
+   */
   fired(lateMs: number, afterMs: number): void;
   /** The timer fired `ms` milliseconds too late. */
   stall(ms: number): void;
@@ -98,6 +102,7 @@ export class Ticker {
     const rest = this.#rest();
     if (rest >= this.#left && !this.#mayPostpone(rest)) return;
     this.#cancel();
+    if (rest > this.#left) this.#events.fired(0, this.#limits.tickMs);
     this.#left = rest;
     this.#arm();
   }
