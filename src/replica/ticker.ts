@@ -29,7 +29,11 @@ export interface TickerEvents {
   tick(): void;
   /** Returns the number of ticks after which something is due, at least one. */
   rest(): number;
-  /** The timer, set to `afterMs` milliseconds, fired `lateMs` milliseconds too late. */
+  /**
+   * The timer, set to `afterMs` milliseconds (a tick or more), fired `lateMs` too late. One that is
+   * set to a later tick in time counts as fired, not late: who listens asks what ran since the last
+   * call.
+   */
   fired(lateMs: number, afterMs: number): void;
   /** The timer fired `ms` milliseconds too late. */
   stall(ms: number): void;
@@ -98,6 +102,7 @@ export class Ticker {
     const rest = this.#rest();
     if (rest >= this.#left && !this.#mayPostpone(rest)) return;
     this.#cancel();
+    if (rest > this.#left) this.#events.fired(0, this.#limits.tickMs);
     this.#left = rest;
     this.#arm();
   }
@@ -135,13 +140,15 @@ export class Ticker {
   }
 
   #arm(): void {
-    const now = this.#clock.now();
+    const { tickMs } = this.#limits;
     const dueMs = this.#dueMs;
-    this.#cancel = this.#clock.after(dueMs - now, () => {
+    const leftMs = dueMs - this.#clock.now();
+    this.#cancel = this.#clock.after(leftMs, () => {
       this.#cancel = undefined;
       this.#unfired = 0;
       const lateMs = this.#clock.now() - dueMs;
-      this.#events.fired(lateMs, dueMs - now);
+      // A long turn leaves less than a tick to what is due sooner, or less than nothing.
+      this.#events.fired(lateMs, Math.max(leftMs, tickMs));
       const stalled = lateMs >= this.#limits.stallMs;
       if (stalled) this.#events.stall(lateMs);
       // Timers may be early by a fraction of a millisecond, so this does not ask the clock.

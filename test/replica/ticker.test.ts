@@ -98,17 +98,44 @@ describe('replica: the ticker', () => {
     expect([ticks, passed]).to.deep.equal([[40], [0]]);
   });
 
+  it('reports that its timer was set to a tick at least, however soon that is to fire', () => {
+    const { clock, ticker, fired, due } = build(4);
+    clock.advance(10);
+    ticker.passed();
+    // The turn takes longer than what is due now can wait.
+    clock.nowMs += 60;
+    due.rest = 1;
+    ticker.look();
+    clock.fireTimers();
+    expect(fired).to.deep.equal([[50, 20]]);
+  });
+
   it('is set to a later tick while nothing is due for twice as long', () => {
-    const { clock, ticker, ticks, fired, passed } = build(4);
+    const { clock, ticker, ticks, passed } = build(4);
     const counted: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
       clock.advance(45);
       counted.push(ticker.passed());
       ticker.look();
     }
-    expect([counted, fired]).to.deep.equal([[2, 2, 2, 3], []]);
+    expect(counted).to.deep.equal([2, 2, 2, 3]);
+    expect(ticks).to.deep.equal([]);
     clock.advance(80);
     expect([ticks, passed]).to.deep.equal([[260], [3]]);
+  });
+
+  it('reports every four ticks what a timer did, also one that is set to a later tick', () => {
+    const { clock, ticker, fired } = build(4);
+    const reported: number[] = [];
+    for (let turn = 0; turn < 100; turn += 1) {
+      clock.advance(20);
+      ticker.passed();
+      ticker.look();
+      reported.push(fired.length);
+    }
+    expect(fired.every(([lateMs]) => lateMs === 0)).to.equal(true);
+    for (const [at, count] of reported.entries())
+      if (at >= 4) expect(count).to.be.greaterThan(reported[at - 4]!);
   });
 
   it('stays as it is while that is less than twice as long, or a tick is to be delayed', () => {
@@ -127,13 +154,13 @@ describe('replica: the ticker', () => {
   });
 
   it('fires at least every 20 ticks, since its delays are the samples of the event loop', () => {
-    const { clock, ticker, fired } = build(4);
+    const { clock, ticker, ticks } = build(4);
     for (let turn = 0; turn < 100; turn += 1) {
       clock.advance(20);
       ticker.passed();
       ticker.look();
     }
-    expect(fired.length).to.be.within(5, 6);
+    expect(ticks.length).to.be.within(5, 6);
   });
 
   it('gives no tick to the turns between a pause and the timer that is overdue', () => {
