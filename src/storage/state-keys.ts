@@ -22,17 +22,10 @@ const UNORDERED_MAX = 4096;
 const UNORDERED_MANY = 512;
 /** Keys that are then put into order in one turn of the event loop. */
 const ORDERED_PER_STEP = 256;
-/**
- * Milliseconds after which the keys of a state that was loaded are put into hash tables: by then, a
- * node that starts answers.
- */
-export const FILL_MS = 1000;
-/** Keys that are put into a hash table in one turn: half a millisecond. */
-const FILLED_PER_STEP = 2048;
 
 class TableKeys {
-  /** Undefined from the start of a node until a key is missing or changes: see `fill`. */
-  #present: Set<string> | undefined;
+  /** The keys as they are now. */
+  readonly present: Set<string>;
   /** The keys that were loaded, until somebody asks for order. */
   #loaded: string[];
   #ordered: KeyIndex | undefined;
@@ -40,34 +33,8 @@ class TableKeys {
   #unordered: string[] = [];
 
   constructor(keys: string[] = []) {
+    this.present = new Set(keys);
     this.#loaded = keys;
-  }
-
-  /** The keys as they are now. */
-  get present(): Set<string> {
-    this.#present ??= new Set(this.#loaded);
-    return this.#present;
-  }
-
-  get size(): number {
-    return this.#present?.size ?? this.#loaded.length;
-  }
-
-  /** Whether a key may be present; certain once `present` is known. */
-  mayHave(key: string): boolean {
-    return this.#present?.has(key) !== false;
-  }
-
-  /** Makes `present`, in steps. */
-  *fill(perStep: number): Generator<void> {
-    const present = new Set<string>();
-    for (const key of this.#loaded) {
-      // somebody could not wait
-      if (this.#present !== undefined) return;
-      present.add(key);
-      if (present.size % perStep === 0) yield;
-    }
-    this.#present ??= present;
   }
 
   /** Records a key that was added to a state that is being filled. */
@@ -109,13 +76,12 @@ class TableKeys {
 
   /** Puts up to `max` changed keys into order. Returns all that are. */
   order(max: number): KeyIndex {
-    const { present } = this;
     if (this.#ordered === undefined) {
       this.#ordered = keyIndexOf(this.#loaded);
       this.#loaded = [];
     }
     for (const key of this.#unordered.splice(0, max).sort()) {
-      if (present.has(key)) this.#ordered.set(key, true);
+      if (this.present.has(key)) this.#ordered.set(key, true);
       else this.#ordered.delete(key);
     }
     return this.#ordered;
@@ -157,17 +123,6 @@ export class StateKeys {
   has(key: string): boolean {
     if (key.startsWith(NEXT)) return this.next?.has(key.slice(NEXT.length)) === true;
     return this.#tables.get(tableOf(key))?.present.has(key) === true;
-  }
-
-  /** The same, but a key that is missing may seem to be there until `fill` is done. */
-  mayHaveKey(key: string): boolean {
-    if (key.startsWith(NEXT)) return this.has(key);
-    return this.#tables.get(tableOf(key))?.mayHave(key) === true;
-  }
-
-  /** Puts the keys of a state that was loaded into hash tables, in steps. */
-  *fill(perStep = FILLED_PER_STEP): Generator<void> {
-    for (const keys of this.#tables.values()) yield* keys.fill(perStep);
   }
 
   /**
@@ -229,14 +184,14 @@ export class StateKeys {
 
   /** Whether there are keys of a group. */
   mayHave(group: string): boolean {
-    const count = this.#counts.get(group) ?? this.#tables.get(group)?.size ?? 0;
+    const count = this.#counts.get(group) ?? this.#tables.get(group)?.present.size ?? 0;
     return count > 0 || (group === NEXT_TABLE && this.next !== undefined);
   }
 
   /** Returns the number of keys by group, and by table. */
   counts(): ReadonlyMap<string, number> {
     const counts = new Map(this.#counts);
-    for (const [table, { size }] of this.#tables) counts.set(table, size);
+    for (const [table, { present }] of this.#tables) counts.set(table, present.size);
     return counts;
   }
 

@@ -36,7 +36,7 @@ import { wellFormed } from './key-index.js';
 import { LEVEL_DISK } from './level-disk.js';
 import { inTurns, rewriteBy } from './rewrite.js';
 import { SharedValues } from './shared-values.js';
-import { FILL_MS, type StateKeys } from './state-keys.js';
+import type { StateKeys } from './state-keys.js';
 import {
   contentOf,
   keyCount,
@@ -111,7 +111,6 @@ export class LevelState implements DurableState {
   readonly #shared = new SharedValues();
   /** Cancels the timer that ends the gathering of commits; undefined while none is set. */
   #cancelGathering: (() => void) | undefined;
-  readonly #cancelFilling: () => void;
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   /** Pending commits are to be written as soon as the batch before them is. */
   #isDue = false;
@@ -148,8 +147,6 @@ export class LevelState implements DurableState {
     this.remains = loaded.damagedState?.remains;
     this.#kept = loaded.damagedState?.generations ?? [];
     this.#removeAll(loaded.others);
-    const soon = (run: () => void): void => clock.soon(run);
-    this.#cancelFilling = clock.after(FILL_MS, () => void inTurns(loaded.keys.fill(), soon));
   }
 
   /** Returns the number of records by group (see groups.ts). */
@@ -172,11 +169,10 @@ export class LevelState implements DurableState {
   get(key: string): string | undefined {
     const wanted = wellFormed(key);
     // Most keys that are missing are asked for by rules, often.
-    if (!this.#keys.mayHaveKey(wanted)) return undefined;
+    if (!this.#keys.has(wanted)) return undefined;
     let value = this.#pending.get(wanted) ?? this.#writing.get(wanted) ?? this.#recent.get(wanted);
     if (value !== undefined) return value;
     value = this.#read(this.#place, wanted);
-    if (value === undefined && !this.#keys.has(wanted)) return undefined;
     if (value === undefined) throw this.#unreadable(wanted);
     if (!wanted.startsWith(NEXT)) this.#recent.set(wanted, value);
     return value;
@@ -342,7 +338,6 @@ export class LevelState implements DurableState {
     if (this.#failure === undefined) await this.flush().catch(() => {});
     this.#closed = true;
     this.#cancelGathering?.();
-    this.#cancelFilling();
     await this.#loop;
     await this.#chain;
     await this.#removing;
