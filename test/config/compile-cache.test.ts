@@ -1,5 +1,14 @@
 /** Compiled code in the data folder, which is executed. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,6 +19,7 @@ describe('compiled code in the data folder', () => {
   const planted = (release: string): string => join(dir, 'compile-cache', release, 'planted');
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'conclave-compiled-'));
+    writeFileSync(join(dir, 'node.json'), '');
     for (const release of ['1.0.0', '1.1.0']) mkdirSync(planted(release), { recursive: true });
   });
   afterEach(() => rmSync(dir, { recursive: true }));
@@ -24,6 +34,38 @@ describe('compiled code in the data folder', () => {
     chmodSync(dir, 0o775);
     useCompiledCode(dir, '1.1.0');
     expect(existsSync(planted('1.1.0'))).to.equal(false);
+  });
+
+  it('is removed where others could have written in a folder of its own', () => {
+    for (const folder of ['compile-cache', 'compile-cache/1.1.0']) {
+      mkdirSync(planted('1.1.0'), { recursive: true });
+      chmodSync(join(dir, folder), 0o777);
+      useCompiledCode(dir, '1.1.0');
+      expect(existsSync(planted('1.1.0')), folder).to.equal(false);
+    }
+  });
+
+  it('is not looked for behind a link: what that leads to stays', () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'conclave-elsewhere-'));
+    writeFileSync(join(elsewhere, 'kept'), '');
+    for (const mode of [0o777, 0o700]) {
+      chmodSync(dir, mode);
+      rmSync(join(dir, 'compile-cache'), { recursive: true, force: true });
+      symlinkSync(elsewhere, join(dir, 'compile-cache'));
+      useCompiledCode(dir, '1.1.0');
+      expect(readdirSync(elsewhere)).to.deep.equal(['kept']);
+    }
+    rmSync(elsewhere, { recursive: true });
+  });
+
+  it('is neither removed from nor put into a folder that is no node’s yet', () => {
+    rmSync(join(dir, 'node.json'));
+    useCompiledCode(dir, '1.1.0');
+    expect(existsSync(planted('1.0.0'))).to.equal(true);
+    rmSync(join(dir, 'compile-cache'), { recursive: true });
+    useCompiledCode(dir, '1.1.0');
+    // A first start refuses a folder that contains anything.
+    expect(readdirSync(dir)).to.deep.equal([]);
   });
 
   it('is removed by another release', () => {
