@@ -213,7 +213,7 @@ function explain(error: Error, bytesSeen: number): never {
     if (bytesSeen === 0) reject('invalid', `failed to decompress snapshot: ${why}`);
     unreadable(why);
   }
-  if (/tar|Unexpected end of data/i.test(error.message)) unreadable(error.message);
+  if (/tar|header|Unexpected end of data/i.test(error.message)) unreadable(error.message);
   throw error;
 }
 
@@ -297,12 +297,13 @@ function verify(
       unreadable(`the checksum of ${name} does not match SHA256SUMS`);
     }
   }
-  let meta: ArchiveMeta;
+  let meta: ArchiveMeta | null;
   try {
-    meta = JSON.parse(found.get('meta.json')!.text) as ArchiveMeta;
+    meta = JSON.parse(found.get('meta.json')!.text) as ArchiveMeta | null;
   } catch {
     unreadable('meta.json is not JSON');
   }
+  if (meta === null) unreadable('meta.json is not an object');
   if (meta.Version !== 1) unreadable(`version ${meta.Version} of the archive is not supported`);
   const whole = Number.isSafeInteger(meta.Index) && Number.isSafeInteger(meta.Term);
   if (!whole || !tally.equals({ count: meta.Records, sum: meta.Sum })) {
