@@ -172,10 +172,12 @@ export async function readArchive(
   );
   try {
     for await (const entry of extract) {
-      const { name, type } = entry.header;
+      const { name, type, size } = entry.header;
       if (type !== 'file' || !FILES.includes(name) || found.has(name)) {
         unreadable(`unexpected entry "${name}" in the archive`);
       }
+      // The content of such an entry would never end.
+      if (!Number.isSafeInteger(size)) unreadable(`the size of ${name} in its header is no number`);
       const hash = createHash('sha256');
       const content = entry as AsyncIterable<Buffer>;
       const text =

@@ -179,14 +179,15 @@ describe('snapshot archive', () => {
     /** The archive, of which the first header says another size and type. */
     const headed = (size: string, type: string): Buffer => {
       const bytes = Buffer.from(whole);
-      bytes.write(size, 124);
+      bytes.write(size, 124, 'latin1');
       bytes.write(type, 156);
       bytes.fill(' ', 148, 156);
       const sum = bytes.subarray(0, 512).reduce((all, byte) => all + byte, 0);
       bytes.write(sum.toString(8).padStart(6, '0'), 148);
       return gzipSync(bytes);
     };
-    for (const bytes of [headed('no number ', '0'), headed('40000000000 ', 'L')]) {
+    const sizes = [headed('no number ', '0'), headed('\xa1', '0'), headed('40000000000 ', 'L')];
+    for (const bytes of sizes) {
       const refusal = await refused(bytes);
       expect(refusal.code).equal('invalid');
       expect(refusal.message).match(/^failed to read snapshot file: .*header/i);
