@@ -1,4 +1,6 @@
 /** Compiled code in the data folder, which is executed. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -11,8 +13,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { useCompiledCode } from '../../src/program/compile-cache.js';
+
+const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 
 describe('compiled code in the data folder', () => {
   let dir: string;
@@ -72,4 +77,20 @@ describe('compiled code in the data folder', () => {
     useCompiledCode(dir, '1.1.0');
     expect(existsSync(planted('1.0.0'))).to.equal(false);
   });
+
+  it('does not keep a first start from an empty folder, such as a volume', async () => {
+    rmSync(join(dir, 'node.json'));
+    rmSync(join(dir, 'compile-cache'), { recursive: true });
+    const ports = ['--http-port', '0', '--raft-port', '0', '--raft-advertise', '127.0.0.1:8300'];
+    const node = spawn(process.execPath, [MAIN, 'agent', '--data-dir', dir, ...ports]);
+    const ended = once(node, 'close');
+    let log = '';
+    for await (const chunk of node.stderr) {
+      log += chunk;
+      if (log.includes('"serving"')) break;
+    }
+    node.kill();
+    await ended;
+    expect(log).to.include('"serving"');
+  }).timeout(30_000);
 });
