@@ -1,5 +1,5 @@
 /** V8's compiled code on disk, for the next start. Node has this from 22.1 on. */
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs';
 import module from 'node:module';
 import { join } from 'node:path';
 
@@ -12,25 +12,46 @@ interface CompileCache {
 const { enableCompileCache, flushCompileCache } = module as CompileCache;
 /** The folder in a data folder. It has a folder for each release, of which one stays. */
 const FOLDER = 'compile-cache';
+/** The file of every data folder that is in use (IDENTITY_FILE, whose module would load much). */
+const MARKER = 'node.json';
 /** Permission bits with which others can write. */
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
  * Uses the code that earlier starts of this release with this data folder compiled, for all modules
  * that are loaded from now on, and removes that of other releases. The code is executed, so a
- * folder in which others can write is not trusted.
+ * folder in which others could write is not trusted.
  */
 export function useCompiledCode(dataDir: string, release: string): void {
-  const stat = attempt(() => statSync(dataDir));
-  // The first start makes the folder later, or says why it cannot.
-  if (stat === undefined) return;
-  const isPrivate = stat.uid === process.geteuid?.() && (stat.mode & WRITABLE_BY_OTHERS) === 0;
+  // The first start makes the folder, or takes an empty one, or says why it cannot. Until then it
+  // may be anybody's: nothing is removed from it, nor put into it.
+  if (!existsSync(join(dataDir, MARKER))) return;
   const folder = join(dataDir, FOLDER);
-  for (const name of attempt(() => readdirSync(folder)) ?? []) {
-    if (isPrivate && name === release) continue;
-    attempt(() => rmSync(join(folder, name), { recursive: true, force: true }));
+  const own = join(folder, release);
+  const isTrusted = attempt(
+    () => isPrivate(statSync(dataDir)) && [folder, own].every(isAbsentOrPrivate),
+  );
+  if (isTrusted !== true) {
+    // Of a symbolic link this removes the link, and nothing of what it leads to.
+    remove(folder);
+    return;
   }
-  if (isPrivate) enableCompileCache?.(join(folder, release));
+  for (const name of attempt(() => readdirSync(folder)) ?? [])
+    if (name !== release) remove(join(folder, name));
+  enableCompileCache?.(own);
+}
+
+/** Whether this user alone can write in a folder. */
+const isPrivate = (stat: Stats): boolean =>
+  stat.isDirectory() && stat.uid === process.geteuid?.() && (stat.mode & WRITABLE_BY_OTHERS) === 0;
+
+function isAbsentOrPrivate(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat === undefined || isPrivate(stat);
+}
+
+function remove(path: string): void {
+  attempt(() => rmSync(path, { recursive: true, force: true }));
 }
 
 /** Writes the code that was compiled so far. Node itself does so only at an orderly end. */

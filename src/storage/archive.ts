@@ -172,10 +172,12 @@ export async function readArchive(
   );
   try {
     for await (const entry of extract) {
-      const { name, type } = entry.header;
+      const { name, type, size } = entry.header;
       if (type !== 'file' || !FILES.includes(name) || found.has(name)) {
         unreadable(`unexpected entry "${name}" in the archive`);
       }
+      // The content of such an entry would never end.
+      if (!Number.isSafeInteger(size)) unreadable(`the size of ${name} in its header is no number`);
       const hash = createHash('sha256');
       const content = entry as AsyncIterable<Buffer>;
       const text =
@@ -213,7 +215,7 @@ function explain(error: Error, bytesSeen: number): never {
     if (bytesSeen === 0) reject('invalid', `failed to decompress snapshot: ${why}`);
     unreadable(why);
   }
-  if (/tar|Unexpected end of data/i.test(error.message)) unreadable(error.message);
+  if (/tar|header|Unexpected end of data/i.test(error.message)) unreadable(error.message);
   throw error;
 }
 
@@ -297,12 +299,13 @@ function verify(
       unreadable(`the checksum of ${name} does not match SHA256SUMS`);
     }
   }
-  let meta: ArchiveMeta;
+  let meta: ArchiveMeta | null;
   try {
-    meta = JSON.parse(found.get('meta.json')!.text) as ArchiveMeta;
+    meta = JSON.parse(found.get('meta.json')!.text) as ArchiveMeta | null;
   } catch {
     unreadable('meta.json is not JSON');
   }
+  if (meta === null) unreadable('meta.json is not an object');
   if (meta.Version !== 1) unreadable(`version ${meta.Version} of the archive is not supported`);
   const whole = Number.isSafeInteger(meta.Index) && Number.isSafeInteger(meta.Term);
   if (!whole || !tally.equals({ count: meta.Records, sum: meta.Sum })) {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -87,5 +88,27 @@ describe('the parts of an archive', () => {
     // The thread has ended: nobody else reads the file.
     await file.truncate(0);
     expect(await readAll(archive)).to.have.length(records.length);
+  });
+
+  it('are made with the priority of a process whose own is lower', async function () {
+    if (process.platform !== 'linux') this.skip();
+    await file.write(archive, 0, archive.length, 0);
+    const niceness = 15;
+    const module = new URL('../../src/service/archives/archive-parts.js', import.meta.url);
+    const script = `(async () => {
+      const { partsOf } = await import('${module}');
+      const parts = partsOf({ fd: 3, limits: { stateBytes: 2 ** 30 }, index: 7 });
+      await parts.next();
+      const threads = fs.readdirSync('/proc/self/task').map((id) => os.getPriority(Number(id)));
+      await parts.return();
+      console.log(Math.min(...threads));
+    })()`;
+    const { stdout, stderr } = spawnSync(
+      'nice',
+      ['-n', `${niceness}`, process.execPath, '--eval', script],
+      { stdio: ['ignore', 'pipe', 'pipe', file.fd], encoding: 'utf8' },
+    );
+    expect(stderr).to.equal('');
+    expect(Number(stdout)).to.be.at.least(niceness);
   });
 });

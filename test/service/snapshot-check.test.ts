@@ -190,6 +190,19 @@ describe('a snapshot', () => {
     expect(problemOf([...records, ['strange\u0000x', '{}']])).to.match(/"strange"/);
   });
 
+  it('is refused if an owner belongs to no object', () => {
+    const owned = (...place: string[]): string | undefined =>
+      problemOf([...records, [['owner', ...place].join('\u0000'), '{"Owner":"x"}']]);
+    expect(owned('config', 'default', 'http-route/rt')).to.equal(undefined);
+    const strangers = [
+      ...['http-route/RT', 'http-route/r', 'http-route', ''].map((id) => ['config', 'default', id]),
+      ...[[], ['config'], ['config', 'default'], ['config', 'default', 'http-route/rt', 'x']],
+      ['strange', 'default', 'http-route/rt'],
+    ];
+    for (const place of strangers)
+      expect(owned(...place), place.join()).to.match(/"owner": a record belongs to no object/);
+  });
+
   it("without an object's derived records, or without its default namespace, is refused", () => {
     const follow = /^(\w+-(name|link|by|secret|accessor|identity)|namespace-dying|config-ref)/;
     for (const [at, [key, value]] of records.entries()) {

@@ -165,6 +165,35 @@ describe('snapshot archive', () => {
     }
   });
 
+  it('refuses a description of the state that is null', async () => {
+    const files = await filesOf(await archive());
+    const meta = Buffer.from('null');
+    files.set('meta.json', meta);
+    const sums = `${sha(meta)}  meta.json\n${sha(files.get('state.bin')!)}  state.bin\n`;
+    files.set('SHA256SUMS', Buffer.from(sums));
+    expect(await refused(await packed(files))).to.have.property('code', 'invalid');
+  });
+
+  it('refuses a file of no size, and one with a name of 4 GB', async () => {
+    const whole = gunzipSync(await archive());
+    /** The archive, of which the first header says another size and type. */
+    const headed = (size: string, type: string): Buffer => {
+      const bytes = Buffer.from(whole);
+      bytes.write(size, 124, 'latin1');
+      bytes.write(type, 156);
+      bytes.fill(' ', 148, 156);
+      const sum = bytes.subarray(0, 512).reduce((all, byte) => all + byte, 0);
+      bytes.write(sum.toString(8).padStart(6, '0'), 148);
+      return gzipSync(bytes);
+    };
+    const sizes = [headed('no number ', '0'), headed('\xa1', '0'), headed('40000000000 ', 'L')];
+    for (const bytes of sizes) {
+      const refusal = await refused(bytes);
+      expect(refusal.code).equal('invalid');
+      expect(refusal.message).match(/^failed to read snapshot file: .*header/i);
+    }
+  });
+
   it("refuses missing, repeated and unexpected files, and another server's state", async () => {
     const files = [...(await filesOf(await archive()))];
     const foreign = Buffer.from('\x82state of something else entirely');

@@ -3,7 +3,7 @@
  * node proposes meanwhile. See archive-parts.ts.
  */
 import { createReadStream } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { promisify } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 import { deflateRaw } from 'node:zlib';
@@ -43,8 +43,18 @@ const AHEAD = 4;
 const DEFLATE = { level: 1 } as const;
 const deflate = promisify(deflateRaw);
 
-// Leading and answering come first. Elsewhere this would be about the whole process.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+/** Leading and answering come first. A process whose own priority is lower must not raise it. */
+function giveWay(): void {
+  const { PRIORITY_BELOW_NORMAL: low } = constants.priority;
+  try {
+    if (getPriority() < low) setPriority(low);
+  } catch {
+    // A sandbox may forbid it. The archive is read all the same.
+  }
+}
+
+// Elsewhere this would be about the whole process.
+if (process.platform === 'linux') giveWay();
 
 const port = parentPort!;
 const { fd, limits, index } = workerData as ArchiveJob;

@@ -143,7 +143,8 @@ export class SnapshotCheck {
 
   /** Whether the object is there whose owner a record names. */
   #hasOwned(key: string): boolean {
-    const [, type, ns, id] = key.split('\u0000') as [string, ObjectType, string, string];
+    const [, named = '', ns = '', id = ''] = key.split('\u0000');
+    const type = named as ObjectType;
     const isHome = type !== 'namespace' || ns === DEFAULT_NAMESPACE;
     return (
       isHome && key === keys.owner(type, ns, id) && this.#keys.has(objectKeyOf({ type, ns, id }))
