@@ -107,6 +107,7 @@ export class Components extends Base {
     wire: this.ports.wire,
     role: () => this.loop.role,
     isMember: (id) => this.peers.isMember(id),
+    isSettled: () => this.loop.status().configurationIndex <= this.ports.machine.appliedIndex(),
     beforeResponse: (to) => this.loop.news.tell(to),
   });
   readonly votingSuspension: VotingSuspension = new VotingSuspension({

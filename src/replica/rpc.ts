@@ -62,6 +62,8 @@ export interface RpcParts {
   readonly role: () => RoleChange;
   /** Whether the configuration in force holds a server. */
   readonly isMember: (id: NodeId) => boolean;
+  /** Whether that configuration is applied. Until then another one may take its place. */
+  readonly isSettled: () => boolean;
   /** A response to a server follows, which may have to apply what is committed to act on it. */
   readonly beforeResponse: (to: NodeId) => void;
 }
@@ -125,10 +127,11 @@ export class Rpc {
   }
 
   #rejection(request: RpcRequest, from: NodeId): RpcResponse | undefined {
-    const { id, isMember } = this.#parts;
+    const { id, isMember, isSettled } = this.#parts;
     if (ACCEPTED_FROM[request.type] === 'member' && !isMember(from)) {
       // A server whose log was damaged may not know the configuration, not even that it is a member.
-      if (!isMember(id)) return { type: 'retry' };
+      // And a removal that is not committed may be taken back.
+      if (!isMember(id) || !isSettled()) return { type: 'retry' };
       return refused('unavailable', `The server ${from} is not a member of the cluster`);
     }
     if (request.type === 'write' && request.tokenKey === INTERNAL_KEY)

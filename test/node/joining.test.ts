@@ -54,6 +54,24 @@ describe('node: what a server may request of another', () => {
       );
   });
 
+  it('it is asked to retry while its removal may still be taken back', () => {
+    const replicas = new ReplicaCluster();
+    const leader = replicas.elect();
+    replicas.advance(200);
+    const [removed, other] = ['a', 'b', 'c'].filter((id) => id !== leader.id) as [string, string];
+    replicas.isolate(leader.id);
+    const answers: (string | undefined)[] = [];
+    const receive = (from: string, request: RpcRequest): void =>
+      leader.replica.rpc.receive(from, encodeRequest(request), (bytes) =>
+        answers.push(decodeResponse(bytes)?.type),
+      );
+    receive(other, { type: 'remove', id: removed });
+    replicas.advance(40);
+    expect(leader.replica.loop.status().configuration.members).to.have.lengthOf(2);
+    receive(removed, { type: 'state' });
+    expect(answers).to.deep.equal(['retry']);
+  });
+
   it('internal commands are proposed only by the leader itself, and refused from members', () => {
     const request = { type: 'write', tokenKey: INTERNAL_KEY, data, timeoutMs: 100 } as const;
     expect(responseTo('b', request)).to.match(/^refused: Only the leader itself/);

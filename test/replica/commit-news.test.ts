@@ -76,6 +76,7 @@ describe('replica: a leader with news of a commit', () => {
       id: 'a',
       wire,
       isMember: () => true,
+      isSettled: () => true,
       role: () => ({ role: 'leader', term: 1, leader: 'a' }),
       beforeResponse: (to) => {
         news.tell(to);

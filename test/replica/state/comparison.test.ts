@@ -11,7 +11,7 @@ import { FakeWire } from '../fakes.js';
 
 const rpcOver = (wire: FakeWire): Rpc =>
   new Rpc({
-    ...{ id: 'a', wire, isMember: () => true, beforeResponse: () => {} },
+    ...{ id: 'a', wire, isMember: () => true, isSettled: () => true, beforeResponse: () => {} },
     role: () => ({ role: 'leader', term: 1, leader: 'a' }),
   });
 
