@@ -145,12 +145,12 @@ export class SinkFile {
     if (this.#handle === undefined) await this.#reopen();
     await this.#handle!.datasync();
     const name = `${stemOf(path)}-${stampOf(this.#nowMs())}-${first.seq}.json`;
-    await rename(path, join(dirname(path), name));
+    const isMoved = await moved(path, join(dirname(path), name));
     const old = this.#handle!;
     this.#handle = undefined;
     this.#bytes = 0;
     this.#first = undefined;
-    this.#rotated.push(name);
+    if (isMoved) this.#rotated.push(name);
     await old.close();
     await this.#reopen();
     await syncFolder(dirname(path));
@@ -186,6 +186,17 @@ const ROTATED = /^-\d{8}T\d{6}\.\d{3}Z-(\d+)\.json$/;
 const stemOf = (path: string): string => basename(path).replace(/\.json$/, '');
 /** A time as `20261121T200000.123Z`. */
 const stampOf = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]/g, '');
+
+/** Renames a file. Returns false if it is not there: somebody has moved or deleted it. */
+async function moved(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return false;
+  }
+}
 
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');

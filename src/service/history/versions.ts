@@ -12,13 +12,22 @@ import {
   type Version,
   versionsOf,
 } from '../../state/history/versions.js';
+import { take } from '../../state/links.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
 import type { View } from '../../state/types.js';
 import { differences } from '../change/diff.js';
 import { stateIndex } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
-import { known, mustBeKept, placeOfPath, presentText, shownAuthor, shownTime } from './places.js';
+import {
+  known,
+  mustBeKept,
+  placeOfPath,
+  presentText,
+  readDenial,
+  shownAuthor,
+  shownTime,
+} from './places.js';
 
 /** What is asked about the history of an object. */
 export interface HistoryQuery {
@@ -64,7 +73,7 @@ class ObjectHistory {
     const head = { Type: type, ID: spelledId(this.#place, name), Name: name, Namespace: ns };
     if (from !== undefined) return this.#difference(from, to);
     if (version !== undefined) return { ...head, ...this.#one(version) };
-    const Exists = presentText(this.#view, this.#place) !== undefined;
+    const Exists = this.#shown(presentText(this.#view, this.#place)) !== undefined;
     const Versions: object[] = [];
     for (const shown of this.#newestFirst(before)) {
       if (Versions.length === limit) return { ...head, Exists, Versions, More: true };
@@ -75,8 +84,23 @@ class ObjectHistory {
 
   /** Returns the newest content, which may have secrets; undefined if nothing is known. */
   #lastText(): string | undefined {
-    for (const { text } of versionsOf(this.#view, this.#place)) if (text !== undefined) return text;
+    for (const { text } of versionsOf(this.#view, this.#place)) {
+      const shown = this.#shown(text);
+      if (shown !== undefined) return shown;
+    }
     return undefined;
+  }
+
+  /** Returns a text of the object; undefined too if the caller may not read it under its name. */
+  #shown(text: string | undefined): string | undefined {
+    const id = text === undefined ? undefined : spelledId(this.#place, nameIn(this.#place, text));
+    return id === undefined || !this.#mayRead(id) ? undefined : text;
+  }
+
+  /** Rules name services exactly, and an entry has one history in any letter case. */
+  #mayRead(id: string): boolean {
+    if (this.#place.type !== 'config') return true;
+    return readDenial(this.#authorizer, { ...this.#place, id }) === undefined;
   }
 
   /** Yields the versions before an index, as many as the bound on their number lets be shown. */
@@ -87,7 +111,12 @@ class ObjectHistory {
     const oldest = numberOf(newest) - Math.max(historyBounds(view).VersionsPerObject, 1);
     for (const version of versionsOf(view, this.#place, before)) {
       if (version.index !== newest.index && numberOf(version) <= oldest) return;
-      yield version;
+      const { line, text } = version;
+      const isShown =
+        text === undefined
+          ? this.#mayRead(line?.id ?? this.#place.id)
+          : this.#shown(text) !== undefined;
+      if (isShown) yield version;
     }
   }
 
@@ -133,12 +162,14 @@ class ObjectHistory {
   #difference(from: number, to: number | undefined): object {
     const view = this.#view;
     const formAt = (index: number): Readonly<Record<string, unknown>> | undefined => {
-      const { text } = known(view, index, () => objectAt(view, this.#place, index));
+      const then = known(view, index, () => objectAt(view, this.#place, index));
+      const text = this.#shown(then.text);
       return text === undefined ? undefined : this.#form(JSON.parse(text) as object);
     };
     const last = to ?? stateIndex(view);
     const Diff = differences(tableOfType(this.#place.type)!, formAt(from), formAt(last));
-    return { From: from, To: to ?? newestIndex(view, this.#place), Diff };
+    const [newest] = take(this.#newestFirst(), 1);
+    return { From: from, To: to ?? newest?.index ?? 0, Diff };
   }
 }
 

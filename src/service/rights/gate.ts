@@ -6,6 +6,7 @@ import type { Authorizer } from '../../acl/types.js';
 import { type Refusal, refusal, UNKNOWN_TOKEN } from '../../base/errors.js';
 import { type Gate, INTERNAL_KEY, type PrepareGate } from '../../node/types.js';
 import type { Author } from '../../state/author.js';
+import type { ConfigSet } from '../../state/config.js';
 import { HANDLERS } from '../../state/handlers.js';
 import { type Line, placeOfLine } from '../../state/history/records.js';
 import { matchProblem } from '../../state/match.js';
@@ -121,7 +122,7 @@ export function undoDenials(
     const back = one && undoChange(one, undo);
     const commands = [
       deletionOf({ place: placeOfLine(line), line }, undo),
-      ...(back !== undefined && 'command' in back ? [back.command] : []),
+      ...(back !== undefined && 'command' in back ? [asSpelled(back.command)] : []),
     ];
     for (const command of commands) {
       const why = changeDenial(groups, command, authorizer, view);
@@ -129,6 +130,13 @@ export function undoDenials(
     }
     return [];
   });
+}
+
+/** An entry that goes back gets the name that it had, maybe in another letter case. */
+function asSpelled(command: Command): Command {
+  if (command.type !== 'config.set') return command;
+  const { Name: name } = JSON.parse((command as ConfigSet).entry) as { readonly Name: string };
+  return { ...command, name } as Command;
 }
 
 /** Prepares the gate: compiles the rights of a caller whose first request is a write. */

@@ -37,6 +37,7 @@ import {
   problemOfSet,
 } from './compare.js';
 import type { SetDrift } from './drift.js';
+import { issuerRefusals } from './issuers.js';
 import { expectedPointer, type Item, objectOf, storedAt } from './items.js';
 
 /** What sets need of a node. */
@@ -265,14 +266,14 @@ async function checkIssuers(
     problems,
   }: Pick<Planned, 'changed' | 'denials' | 'draft' | 'problems'>,
 ): Promise<void> {
-  for (const one of changed) {
-    const { item, change } = one;
-    if (change?.command.type !== 'method.set' || denials.has(one)) continue;
+  const written = changed.filter(
+    (one) => one.change?.command.type === 'method.set' && !denials.has(one),
+  );
+  const refused = await issuerRefusals(written, ({ item }) => {
     const method = storedAt<AuthMethod>(draft, item)!;
-    const type = methodTypes.get(method.Type)!;
-    const why = await issuerRefusal(type, method, logger);
-    if (why !== undefined) problems.push(problemOf(item, why));
-  }
+    return issuerRefusal(methodTypes.get(method.Type)!, method, logger);
+  });
+  for (const [{ item }, why] of refused) problems.push(problemOf(item, why));
 }
 
 /** Returns the objects whose version is not the one that the set expects. Throws ApiError 400. */

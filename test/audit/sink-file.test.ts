@@ -1,0 +1,32 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { verify } from '../../src/audit/verify.js';
+import { record, sinkOver } from './sinks.js';
+
+/** Returns the rotated files of a folder, the oldest first. */
+function rotatedIn(folder: string): string[] {
+  const seq = (name: string): number => Number(/-(\d+)\.json$/.exec(name)![1]);
+  const rotated = readdirSync(folder).filter((name) => name !== 'audit.json');
+  return rotated.sort((a, b) => seq(a) - seq(b)).map((name) => join(folder, name));
+}
+
+describe('audit: the file of a sink', () => {
+  it('goes on in a new file when the present one is due and was taken away', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'audit-'));
+    const path = join(folder, 'audit.json');
+    const more = { rotateBytes: 4096, deliveryGuarantee: 'required' };
+    const { sink } = sinkOver(path, more);
+    await sink.open();
+    for (let n = 0; n < 40; n += 1) {
+      if (n === 3) rmSync(path);
+      expect(await sink.note(record(`${n} ${'x'.repeat(300)}`))).to.equal(true);
+    }
+    expect(sink.status()).to.include({ Seq: 40, Dropped: 0, Failing: false });
+    await sink.close();
+    const files = rotatedIn(folder).concat(path);
+    expect(sink.status().Files).to.equal(files.length);
+    expect(await verify(files)).to.include({ ok: true, last: 40 });
+  });
+});
