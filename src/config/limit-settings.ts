@@ -54,7 +54,9 @@ export const LIMITS = [
     key: 'limits.connections',
     ...COUNT,
     default: 32_768,
-    why: 'open HTTP connections, about 10 kB each; needs a higher limit on open files',
+    why:
+      'open HTTP connections, about 10 kB each; fewer if the limit on open files leaves room ' +
+      'for fewer beside 512 files of the node itself',
   },
   {
     key: 'limits.connectionsPerAddress',

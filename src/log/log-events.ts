@@ -20,6 +20,8 @@ export const LOG_EVENTS = {
     'a list in `raft.tls.crl` is outdated or of another authority: members cannot connect',
   members_unprotected: '`raft.insecure` is set: every user of the machine can join',
   api_unprotected: 'the API is open to other machines without TLS',
+  connections_limited:
+    'the limit of open files leaves room for fewer connections than `limits.connections`',
   join_token_unreadable: 'the file of `cluster.joinTokenFile` cannot be read',
 
   // The cluster.

@@ -119,7 +119,7 @@ async function folderBytes(dir: string): Promise<number> {
 }
 
 /** Returns the limit of open files on Linux; undefined if there is none. */
-async function readMaxFiles(): Promise<number | undefined> {
+export async function readMaxFiles(): Promise<number | undefined> {
   const limits = await readFile('/proc/self/limits', 'utf8');
   const found = /^Max open files +(\d+)/m.exec(limits);
   return found === null ? undefined : Number(found[1]);

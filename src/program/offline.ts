@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BadLine } from '../audit/verify.js';
+import { asOwner } from '../base/as-owner.js';
 import { type Field, renderFields, renderTable } from '../cli/print/table.js';
 import { ConfigError, memberOf } from '../config/config.js';
 import { memberFaults } from '../config/rules.js';
@@ -168,7 +169,7 @@ function contentFields(file: string, content: SnapshotContent, check: boolean): 
 /** Runs work on the folder of a stopped node. Throws if the node runs, with its process. */
 async function stopped<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await work();
+    return await asOwner(dataDir, work);
   } catch (error) {
     if (!(error instanceof StorageError && error.code === 'locked')) throw error;
     const pid = holderOf(join(dataDir, 'log', 'lock', 'LOCK'));

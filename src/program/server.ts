@@ -38,6 +38,7 @@ import { eventsOf } from './events.js';
 import { checkKeyFiles, initialManagement } from './key-files.js';
 import { logRequest } from './node-log.js';
 import { nodeOptions, securityOf } from './node-options.js';
+import { withinOpenFiles } from './open-files.js';
 import { tellFirstStep, urlOf, warnOfDangers } from './start-notices.js';
 import { TokenUsage } from './usage.js';
 
@@ -61,13 +62,14 @@ const UI_FOLDER = fileURLToPath(new URL('./ui', import.meta.url));
  * `readState` returned.
  */
 export async function startServer(
-  config: Config,
+  given: Config,
   output: Log,
   onFatal: (error: unknown) => void,
   loading?: NodeOptions['loading'],
 ): Promise<Server> {
   const recent = new RecentLines();
   const log = recent.of(output);
+  const { config, ...sockets } = await withinOpenFiles(given, log);
   log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
   const { node, housekeeper, audit, events, usage } = opened;
@@ -89,7 +91,7 @@ export async function startServer(
   await node.start();
   housekeeper.start();
   try {
-    listener = await listen(app, listenerOptions(config, log));
+    listener = await listen(app, { ...listenerOptions(config, log), ...sockets });
   } catch (error) {
     housekeeper.stop();
     await node.stop();

@@ -1,3 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Command } from 'commander';
 import { Cli } from '../../src/cli/cli.js';
@@ -80,6 +86,31 @@ describe('the program of the client', () => {
   it('fits help to the terminal', async () => {
     for (const line of (await user.done(['--help'], { columns: 80 })).split('\n'))
       expect(line.length).to.be.at.most(80);
+  });
+
+  it('runs for a user without a home, and reads nothing from the present folder', async () => {
+    const main = fileURLToPath(new URL('../../program/main.js', import.meta.url));
+    const cwd = mkdtempSync(join(tmpdir(), 'conclave-homeless-'));
+    const folder = join(cwd, '.config/conclave');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'profiles.json'), '{"profiles":{"planted":{}}}');
+    const profiles = async (as: object) => {
+      const child = spawn(process.execPath, [main, 'profile', 'list', '-o', 'json'], as);
+      let out = '';
+      child.stdout!.on('data', (chunk) => {
+        out += chunk;
+      });
+      const [code] = await once(child, 'close');
+      return [code, out];
+    };
+    try {
+      expect(await profiles({ cwd, env: { HOME: '' } })).to.deep.equal([0, '[]\n']);
+      // Only root can become a user that no file lists.
+      if (process.geteuid?.() === 0)
+        expect(await profiles({ env: {}, uid: 54_321, gid: 54_321 })).to.deep.equal([0, '[]\n']);
+    } finally {
+      rmSync(cwd, { recursive: true, force: true });
+    }
   });
 
   it('suggests a command or option, and exits with 2', async () => {

@@ -1,6 +1,7 @@
 /** `acl bootstrap`: the first token. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { asOwner } from '../../base/as-owner.js';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError } from '../print/error.js';
@@ -71,7 +72,7 @@ async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Prom
           `or write ${index} to ${RESET_FILE} there`,
       });
     oneNode(call, '--reset');
-    await writePrivate(join(reset, RESET_FILE), `${index}\n`);
+    await asOwner(reset, () => writePrivate(join(reset, RESET_FILE), `${index}\n`));
     return ask();
   }
 }

@@ -7,6 +7,18 @@ import { textOf } from '../files/files.js';
 import type { Io, Sink } from '../io.js';
 import { EXIT } from './error.js';
 
+/**
+ * Returns the home of the user. Whoever has none (a container runs as a number that no file lists,
+ * HOME is empty) gets `/`: in the present folder, anybody may have put a profile or a token.
+ */
+function homeOf(): string {
+  try {
+    return homedir() || '/';
+  } catch {
+    return '/';
+  }
+}
+
 /** Returns the surroundings of this process. The client itself cannot read archives. */
 export function terminal(version: string, archive: Io['archive']): Io {
   const controller = new AbortController();
@@ -21,7 +33,7 @@ export function terminal(version: string, archive: Io['archive']): Io {
     out: sinkOf(process.stdout, onClosed),
     err: sinkOf(process.stderr, onClosed),
     canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
-    home: homedir(),
+    home: homeOf(),
     version,
     signal: controller.signal,
     archive,

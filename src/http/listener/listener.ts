@@ -14,6 +14,11 @@ import { takeRequests } from './intake.js';
 export interface ListenerOptions extends ConnectionLimits {
   readonly host: string;
   readonly port: number;
+  /**
+   * Sockets at one time, those of refused connections and unfinished handshakes included. Others
+   * are closed at once. Absent: there is no such limit.
+   */
+  readonly sockets?: number;
   /** Files of certificate, key and, to ask clients for certificates, their authority. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
   /** Bytes of all request headers together; more is answered with 431. */
@@ -101,6 +106,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const server: Server = secure ?? createServer(settings);
   const connections = new Connections(app, options);
   server.timeout = options.silenceMs;
+  if (options.sockets !== undefined) server.maxConnections = options.sockets;
   // `headerBytes` bounds them. Node would ignore all beyond a thousand.
   server.maxHeadersCount = 0;
   server.on('connection', (socket: Socket) => connections.accept(socket));
