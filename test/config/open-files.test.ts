@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { freePorts } from '../../src/dev/ports.js';
@@ -15,11 +14,13 @@ const FILES = 256;
 /** Enough for the next file of the log, some tables and a backup. */
 const LEFT = 32;
 
-describe('a node with few files', function () {
+const isChecked = process.platform === 'linux';
+
+describe(`a node with few files${isChecked ? '' : ' (not checked: needs /proc)'}`, function () {
   this.timeout(60_000);
 
-  it('keeps files for itself, however many clients connect', async function () {
-    if (!existsSync('/proc/self/fd')) this.skip();
+  it('keeps files for itself, however many clients connect', async () => {
+    if (!isChecked) return;
     const dir = mkdtempSync(join(tmpdir(), 'conclave-files-'));
     const [http, raft] = (await freePorts(2)).map(String) as [string, string];
     const ports = { CONCLAVE_HTTP_PORT: http, CONCLAVE_RAFT_PORT: raft };
@@ -37,13 +38,18 @@ describe('a node with few files', function () {
         async () => (await fetch(ready, { headers: { connection: 'close' } })).ok,
         (isReady) => isReady,
       );
-      for (let at = 0; at < FILES; at++) {
+      const tried = Array.from({ length: FILES }, () => {
         const socket = connect(Number(http), '127.0.0.1');
-        socket.on('error', () => {});
         sockets.push(socket);
-      }
-      await sleep(500);
-      expect(readdirSync(`/proc/${node.pid}/fd`).length).to.be.below(FILES - LEFT);
+        return new Promise((done) => socket.once('connect', done).on('error', done));
+      });
+      await Promise.all(tried);
+      // Its loop has accepted those that came before this one, or closed them.
+      const files = (): number => readdirSync(`/proc/${node.pid}/fd`).length;
+      const last = connect(Number(http), '127.0.0.1');
+      sockets.push(last);
+      await new Promise((done) => last.on('error', done).on('close', done).resume());
+      expect(files()).to.be.below(FILES - LEFT);
       expect(log).to.include('"event":"connections_limited"');
       expect(log).to.include(`this process may open ${FILES} files`);
     } finally {
