@@ -10,27 +10,17 @@ export async function asOwner<T>(folder: string, work: () => Promise<T>): Promis
   const owner = statSync(folder, { throwIfNoEntry: false });
   if (process.geteuid?.() !== 0 || owner === undefined || owner.uid === 0) return work();
   const gid = process.getegid!();
-  try {
-    become(owner, folder);
-    return await work();
-  } finally {
-    becomeRoot(gid);
-  }
-}
-
-/** Becomes the owner of a folder, unless root may not, or the owner cannot reach the folder. */
-function become({ uid, gid }: { readonly uid: number; readonly gid: number }, folder: string) {
-  const own = process.getegid!();
-  try {
+  const becomeRoot = (): void => {
+    process.seteuid!(0);
     process.setegid!(gid);
-    process.seteuid!(uid);
+  };
+  try {
+    process.setegid!(owner.gid);
+    process.seteuid!(owner.uid);
     readdirSync(folder);
   } catch {
-    becomeRoot(own);
+    // Root may not become another user here, or the owner cannot reach the folder.
+    becomeRoot();
   }
-}
-
-function becomeRoot(gid: number): void {
-  process.seteuid!(0);
-  process.setegid!(gid);
+  return work().finally(becomeRoot);
 }
