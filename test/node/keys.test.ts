@@ -172,6 +172,8 @@ describe('node: the keys of data folders', function () {
     const [a, , c] = await startThree();
     await a.removeServer(c.id);
     await cluster.until(() => c.status().fault !== undefined);
+    // Until it has applied the removal, it would ask to retry.
+    await a.barrier('consistent', 5000);
     await cluster.stop('c');
     const evil = await impostorOf(c, 'c');
     evil.keyPair = (await readIdentity(cluster.folder('c')))!.keyPair;
