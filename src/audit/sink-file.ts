@@ -132,8 +132,16 @@ export class SinkFile {
   async #reopen(): Promise<void> {
     const { path, mode } = this.#settings;
     const handle = await this.#files.open(path, 'a+', mode);
-    await handle.truncate(this.#bytes);
-    this.#handle = handle;
+    try {
+      // Shorter if somebody took the file away: to lengthen it would fill it with zeros.
+      this.#bytes = Math.min(this.#bytes, (await handle.stat()).size);
+      if (this.#bytes === 0) this.#first = undefined;
+      await handle.truncate(this.#bytes);
+      this.#handle = handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   async #rotateBefore(more: number): Promise<void> {

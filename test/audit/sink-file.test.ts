@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -28,5 +28,22 @@ describe('audit: the file of a sink', () => {
     const files = rotatedIn(folder).concat(path);
     expect(sink.status().Files).to.equal(files.length);
     expect(await verify(files)).to.include({ ok: true, last: 40 });
+  });
+
+  it('begins anew when the file was taken away while the disk failed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'audit-'));
+    const path = join(folder, 'audit.json');
+    const { sink, files } = sinkOver(path, { deliveryGuarantee: 'required' });
+    await sink.open();
+    expect(await sink.note(record('0'))).to.equal(true);
+    Object.assign(files, { failsAfter: 10, cutsFail: true });
+    expect(await sink.note(record('1'))).to.equal(false);
+    rmSync(path);
+    Object.assign(files, { failsAfter: undefined, cutsFail: false });
+    while (sink.mustRefuse) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await sink.note(record('2'))).to.equal(true);
+    await sink.close();
+    expect(readFileSync(path).includes(0), 'zeros').to.equal(false);
+    expect(await verify([path])).to.include({ ok: true });
   });
 });

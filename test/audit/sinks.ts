@@ -9,6 +9,8 @@ import { type Files, SinkFile } from '../../src/audit/sink-file.js';
 class FaultyFiles implements Files {
   /** Bytes of each write that get through before it fails. */
   failsAfter: number | undefined;
+  /** Whether files cannot be cut either. */
+  cutsFail = false;
   /** What each write waits for. */
   hangs: Promise<void> | undefined;
   writes = 0;
@@ -19,6 +21,7 @@ class FaultyFiles implements Files {
     return new Proxy(handle, {
       get: (target, name) => {
         if (name === 'writeFile') return (bytes: Buffer) => this.#write(target, bytes);
+        if (name === 'truncate' && this.cutsFail) return () => Promise.reject(new Error('no disk'));
         if (name === 'datasync') this.syncs += 1;
         const value = Reflect.get(target, name) as unknown;
         return typeof value === 'function' ? value.bind(target) : value;
