@@ -320,6 +320,14 @@ describe('the import of tokens', function () {
     const some = await client.answerTo('GET /owners', undefined, reader);
     expect(some.body).to.deep.include({ Owner: 'migrate/dc1', Objects: 3 });
     expect(some.filtered).to.equal('true');
+    for (const [name, Objects] of [
+      ['Web', 4],
+      ['web', 3],
+    ] as const) {
+      const named = await client.secretWith(`acl = "read" service "${name}" { policy = "read" }`);
+      const counted = await client.must('GET /owners', undefined, named);
+      expect(counted, name).to.deep.include({ Owner: 'migrate/dc1', Objects });
+    }
     const release = { Owner: 'migrate/dc1' };
     expect((await client.ask('POST /owners/release', release, reader)).status).to.equal(403);
     const before = await client.must(`GET /acl/token/${accessor(1)}`);

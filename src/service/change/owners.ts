@@ -12,7 +12,7 @@ import type { PinnedView, View } from '../../state/types.js';
 import { mustRead, readState } from '../common/reading.js';
 import type { ReadOutcome, Requester, Service, StateRead } from '../common/types.js';
 import { type LongWorkParts, ownerOf } from '../reads/long-work.js';
-import { isUnseen, mayReadObject } from './found.js';
+import { isUnseen, mayReadObject, objectAt } from './found.js';
 
 /** Lists the owners of objects that the caller may read. Throws ApiError. */
 export async function listOwners(
@@ -39,7 +39,10 @@ function* countOwners(
     for (const { owner, place } of owned(view)) {
       yield;
       if (owner === '') continue;
-      if (mayReadObject(authorizer, place)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+      // Rules name services exactly, and keys of entries are in lower case.
+      const spelled = place.table === 'config' ? objectAt(view, place) : place;
+      if (spelled === undefined) continue;
+      if (mayReadObject(authorizer, spelled)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
       else filtered ||= !isUnseen(authorizer, place);
     }
     const rows = [...counts].map(([Owner, Objects]) => ({ Owner, Objects }));
