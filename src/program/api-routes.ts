@@ -106,7 +106,7 @@ function aclParts(config: Config, parts: RouteSources): AclParts {
     lint: config.acl.lint,
     nowMs: Date.now,
     bootstrapSecret: bootstrapSecret(config),
-    bootstrapReset: bootstrapReset(config.dataDir),
+    bootstrapReset: bootstrapReset(config.dataDir, log),
     methodTypes,
     logger: log,
     refusals,
@@ -119,12 +119,19 @@ function aclParts(config: Config, parts: RouteSources): AclParts {
 /**
  * Accesses the file in the data folder with the index that the refusal of a second bootstrap names.
  */
-function bootstrapReset(dataDir: string): BootstrapReset {
+export function bootstrapReset(dataDir: string, log: Pick<Log, 'warn'>): BootstrapReset {
   const path = join(dataDir, TOKEN_RESET_FILE);
   return {
     async read() {
-      const text = await readFile(path, 'utf8').catch(() => '');
-      return /^\d{1,15}\s*$/.test(text) ? Number(text) : undefined;
+      try {
+        const text = await readFile(path, 'utf8');
+        if (/^\d{1,15}\s*$/.test(text)) return Number(text);
+        log.warn({ event: 'reset_unreadable' }, `${path} is ignored: it does not hold an index`);
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
+          log.warn({ event: 'reset_unreadable', err }, `${path} is ignored: it cannot be read`);
+      }
+      return undefined;
     },
     remove: () => rm(path, { force: true }),
   };
