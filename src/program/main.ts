@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-import { releaseOf } from '../base/release.js';
 /** The program: a node, or a command of the client. Loads only what the command needs. */
+import { releaseOf } from '../base/release.js';
 import { nodeCommandOf } from '../cli/commands/node-commands.js';
+import { stopMemoryReducer } from './idle-heap.js';
 
 // Set before any file is created: a node's files hold secrets.
 process.umask(0o077);
@@ -10,6 +11,7 @@ const { version } = releaseOf();
 const given = process.argv.slice(2);
 const named = nodeCommandOf(given);
 if (named !== undefined) {
+  stopMemoryReducer();
   const { runNode } = await import('./node-program.js');
   await runNode(named, version);
 } else {

@@ -9,7 +9,6 @@ import { type ShownSettings, withSettings } from '../config/help.js';
 import { SETTINGS } from '../config/settings.js';
 import { useCompiledCode } from './compile-cache.js';
 import { EXIT, explain, misused } from './exit.js';
-import { stopMemoryReducer } from './idle-heap.js';
 import type { Offline } from './offline.js';
 
 /** Columns of help where there is no terminal. */
@@ -94,7 +93,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     if (existsSync(join(config.dataDir, 'cluster.json')))
       misused([`dataDir: ${config.dataDir} ${OF_A_CLUSTER}`]);
     useCompiledCode(config.dataDir, version);
-    stopMemoryReducer();
     const { runAgent } = await import('./agent.js');
     return runAgent(config);
   },
