@@ -339,3 +339,30 @@ func TestPoolKeepsWhatIsUsed(t *testing.T) {
 		expect(t, "closed", err.Error(), "the pool is closed")
 	})
 }
+
+func TestPoolMayBeUsedByListeners(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		pool, err := cache.OpenPool(cache.PoolOptions{Options: s.options(), MaxTokens: 2})
+		expect(t, "error", err, nil)
+		sizes := []int{}
+		open := func(secret string) {
+			made, err := pool.For(secret)
+			expect(t, "error", err, nil)
+			made.On(func(event cache.Event) {
+				if event.State == cache.HasEnded {
+					sizes = append(sizes, pool.Len())
+				}
+			})
+		}
+		open("a")
+		time.Sleep(1)
+		open("b")
+		time.Sleep(1)
+		open("c") // drops a
+		time.Sleep(11 * time.Minute)
+		synctest.Wait() // drops what is idle
+		open("d")
+		pool.Close()
+		expect(t, "sizes", sizes, []int{2, 0, 0, 0})
+	})
+}

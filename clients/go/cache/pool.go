@@ -27,6 +27,7 @@ type Pool struct {
 
 	mu       sync.Mutex // guards what follows, and changes of bySecret
 	size     int
+	dropped  []*Cache
 	timer    *time.Timer
 	isClosed bool
 }
@@ -63,7 +64,7 @@ func (p *Pool) For(secret string) (*Cache, error) {
 		return found, nil
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.unlock()
 	if found := p.find(secret); found != nil {
 		return found, nil
 	}
@@ -113,7 +114,7 @@ func (p *Pool) Len() int {
 // Close closes all caches.
 func (p *Pool) Close() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.unlock()
 	p.isClosed = true
 	p.bySecret.Range(func(secret, _ any) bool {
 		p.drop(secret)
@@ -140,14 +141,24 @@ func (p *Pool) oldest() (oldest any, usedAt time.Duration) {
 func (p *Pool) drop(secret any) {
 	if at, isThere := p.bySecret.LoadAndDelete(secret); isThere {
 		p.size--
-		at.(*pooled).cache.Close()
+		p.dropped = append(p.dropped, at.(*pooled).cache)
+	}
+}
+
+// unlock closes outside mu what was dropped: a listener may use the pool.
+func (p *Pool) unlock() {
+	dropped := p.dropped
+	p.dropped = nil
+	p.mu.Unlock()
+	for _, cache := range dropped {
+		cache.Close()
 	}
 }
 
 // dropIdle closes what is idle, and comes back when the next may be.
 func (p *Pool) dropIdle() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.unlock()
 	if p.isClosed {
 		return
 	}
