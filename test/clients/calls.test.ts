@@ -10,6 +10,7 @@ import {
   explainAuthorization,
   listTokens,
   readConfigEntry,
+  readHealth,
   readLeader,
   readPolicy,
   restoreSnapshot,
@@ -121,7 +122,7 @@ describe('conclave-client', () => {
     const to = open(two);
     const refused = refusalOf(readPolicy(to, { id: 'p', index: '7', wait: '5m' }));
     const ask = await server.next();
-    await server.clock.move(329_999);
+    await server.clock.move(348_749);
     expect(ask.isAborted()).to.equal(false);
     await server.clock.move(1);
     expect((await refused).code).to.equal('unreachable');
@@ -132,6 +133,35 @@ describe('conclave-client', () => {
       await other.refuse(404, 'not_found');
       expect((await answer).code).to.equal('not_found');
     }
+  });
+
+  for (const [wait, heldMs] of [
+    [undefined, 300_000],
+    ['0s', 300_000],
+    ['1m30.5s', 90_500],
+    ['10m', 600_000],
+    ['1h', 600_000],
+  ] as const)
+    it(`waits as long as a node may hold a query whose wait is ${wait}`, async () => {
+      const given = { id: 'p', index: '7', ...(wait && { wait }) };
+      const call = readPolicy(open(two), given);
+      const ask = await server.next();
+      await server.clock.move((heldMs * 17) / 16);
+      expect(ask.isAborted()).to.equal(false);
+      await ask.with(200, { ID: 'i' }, { 'x-consul-index': '7' });
+      expect((await call).index).to.equal(7);
+      const silent = refusalOf(readPolicy(open(two), given));
+      const other = await server.next();
+      await server.clock.move((heldMs * 17) / 16 + 30_000);
+      expect(other.isAborted()).to.equal(true);
+      await silent;
+    });
+
+  it('does not take the health of a cluster for a node that asks to wait', async () => {
+    const refused = refusalOf(readHealth(open(two)));
+    await (await server.next()).with(429, { Healthy: false, FailureTolerance: 0 });
+    const { status, problem } = await refused;
+    expect([status, problem['Healthy'], server.unread]).to.deep.equal([429, false, 0]);
   });
 
   it('repeats reads that were cut off; writes only if no node was reached', async () => {

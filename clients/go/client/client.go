@@ -37,7 +37,7 @@ type Options struct {
 	TLS *tls.Config
 	// HTTPClient is used in place of one that is made from TLS.
 	HTTPClient *http.Client
-	// Timeout is how long a call takes at most, its repetitions and Wait apart. Default 30 s.
+	// Timeout is how long a call takes at most, apart from what a node holds it. Default 30 s.
 	Timeout time.Duration
 	// Header has more headers of all requests.
 	Header http.Header
@@ -133,7 +133,7 @@ func callStream(ctx context.Context, c *Client, asked operation, query any) (
 func (c *Client) send(ctx context.Context, asked operation, query any, isStream bool) (
 	io.ReadCloser, Meta, error,
 ) {
-	target, wait, err := withQuery(asked.path, query)
+	target, held, err := withQuery(asked.path, query)
 	if err != nil {
 		return nil, Meta{}, err
 	}
@@ -146,7 +146,7 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 	}
 	_, isRead := query.(interface{ isRead() })
 	isRead = isRead || asked.method == http.MethodGet
-	deadline := time.Now().Add(c.options.Timeout + wait)
+	deadline := time.Now().Add(c.options.Timeout + held)
 	order := c.nodes.From(int(c.at.Load()))
 	for renewed := false; ; {
 		secret, err := c.token(ctx)
@@ -198,8 +198,9 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 // mayRepeat reports whether nothing can have been done, and gives its code to what may have been.
 func mayRepeat(refused *Error, isRead bool) bool {
 	if refused.Status != 0 {
-		// The node has no leader, does not serve, or asks to wait.
-		return refused.Status == 429 || refused.Status == 503
+		// The node has no leader, does not serve, or asks to wait. A 429 that does not is an answer:
+		// the cluster is not healthy.
+		return (refused.Status == 429 && refused.RetryAfter != "") || refused.Status == 503
 	}
 	var of *net.OpError
 	isUnsent := errors.As(refused, &of) && of.Op == "dial"
@@ -294,7 +295,12 @@ func fill(path string, pairs ...string) string {
 	return path
 }
 
-// withQuery adds the fields of a struct to a path, and returns how long a blocking query waits.
+// How long a node holds a blocking query without a wait, and at most; and what it may add to that,
+// as a part of it.
+const heldByDefault, heldMax, addedPart = 5 * time.Minute, 10 * time.Minute, 16
+
+// withQuery adds the fields of a struct to a path, and returns for how long a node may hold the
+// query.
 func withQuery(path string, query any) (string, time.Duration, error) {
 	if path == "" {
 		return "", 0, errors.New(`a name or ID in a path must not be "", "." or ".."`)
@@ -306,8 +312,16 @@ func withQuery(path string, query any) (string, time.Duration, error) {
 	if len(values) == 0 {
 		return path, 0, nil
 	}
-	wait, _ := time.ParseDuration(values.Get("wait"))
-	return path + "?" + values.Encode(), wait, nil
+	path += "?" + values.Encode()
+	if strings.Trim(values.Get("index"), "0") == "" {
+		return path, 0, nil
+	}
+	held, _ := time.ParseDuration(values.Get("wait"))
+	if held <= 0 {
+		held = heldByDefault
+	}
+	held = min(held, heldMax)
+	return path, held + held/addedPart, nil
 }
 
 func addFields(values url.Values, of reflect.Value) {

@@ -12,7 +12,7 @@ import {
 
 /** How a server is called. */
 export interface ClientOptions extends Connection {
-  /** How long a call takes at most, its repetitions and `wait` apart. Default 30,000 ms. */
+  /** How long a call takes at most, apart from what a node holds it. Default 30,000 ms. */
   readonly timeoutMs?: number;
   /** For tests. */
   readonly clock?: Clock;
@@ -54,13 +54,24 @@ const TIMEOUT_MS = 30_000;
 /** How Node says that there was no connection, on which something could have been sent. */
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 const JSON_TYPE = 'application/json';
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+/** How long a node holds a blocking query without `wait`, and at most; and what it adds to that. */
+const HELD_MS = 300_000;
+const HELD_MS_MAX = 600_000;
+const ADDED_PART = 1 / 16;
 /**
  * Whether nothing has been done: no node was reached, or it has no leader, does not serve, or asks
- * to wait.
+ * to wait. A 429 that does not is an answer: the cluster is not healthy.
  */
-const isRetried = ({ status, code }: ConclaveError): boolean =>
-  status === 429 || status === 503 || code === 'unreachable';
+const isRetried = ({ status, code, retryAfter }: ConclaveError): boolean =>
+  (status === 429 && retryAfter !== null) || status === 503 || code === 'unreachable';
 
 /** A server, and the token to call it with. */
 export class Conclave implements Caller {
@@ -82,7 +93,7 @@ export class Conclave implements Caller {
     const { body, ...parameters } = given as { readonly body?: unknown };
     const path = filled(asked.path, parameters);
     const { timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS, signal } = options;
-    const deadline = this.#clock.now() + timeoutMs + waitMs(given);
+    const deadline = this.#clock.now() + timeoutMs + heldMs(given);
     const nodes = new Nodes(this.#addresses, this.#at);
     for (let hasRenewed = false; ; ) {
       const url = path.startsWith('/') ? nodes.address + path : path;
@@ -203,8 +214,10 @@ function filled(path: string, parameters: object): string {
   return query.size === 0 ? made : `${made}?${query}`;
 }
 
-/** The milliseconds for which a blocking query waits. */
-function waitMs({ wait }: { readonly wait?: unknown }): number {
-  const [, number, unit] = /^(\d+)(ms|s|m)$/.exec(String(wait)) ?? [];
-  return Number(number ?? 0) * (UNIT_MS[unit ?? ''] ?? 0);
+/** The milliseconds for which a node may hold a blocking query; 0 for other calls. */
+function heldMs({ index, wait }: { readonly index?: unknown; readonly wait?: unknown }): number {
+  if (index === undefined || /^0*$/.test(String(index))) return 0;
+  const parts = [...String(wait).matchAll(/([\d.]+)(ns|us|ms|s|m|h)/g)];
+  const askedMs = parts.reduce((ms, [, n, unit]) => ms + Number(n) * UNIT_MS[unit!]!, 0);
+  return Math.min(askedMs || HELD_MS, HELD_MS_MAX) * (1 + ADDED_PART);
 }
