@@ -22,6 +22,7 @@ export const INTENTION_TEXT = {
     cut: (count: number) =>
       `${count.toLocaleString('en')} services do not fit. Type part of a name to see them.`,
     more: (count: number) => `${count.toLocaleString('en')} more entries are not read.`,
+    hidden: 'Intentions that you may not read are left out. They may decide otherwise.',
     first: 'Make the first one.',
     empty: (is: Decision['is']) =>
       `There are no intentions here. By the default policy, all connections are ${words[is]}.`,

@@ -40,6 +40,27 @@ describePages('intentions in the web UI', 1, (stage) => {
     expect(faults).to.deep.equal([]);
   });
 
+  it('are read in part where there are many, and say that some are hidden', async () => {
+    await stage.api('PUT /v1/acl/policy', {
+      Name: 'of-admin',
+      Rules: 'service "admin" { policy = "read" }',
+    });
+    const token = await stage.api<{ SecretID: string }>('PUT /v1/acl/token', {
+      Policies: [{ Name: 'of-admin' }],
+    });
+    const { page } = await stage.visit('/intentions', { token: token.SecretID });
+    await page.getByRole('table', { name: 'Matrix' }).waitFor();
+    const hidden = page.getByText('Intentions that you may not read are left out');
+    await hidden.waitFor();
+    const asked = page.waitForRequest('**/v1/config/service-intentions*');
+    await page.reload();
+    expect(new URL((await asked).url()).searchParams.get('limit')).to.equal('1000');
+    await hidden.waitFor();
+    const { page: whole } = await stage.visit('/intentions');
+    await whole.getByRole('table', { name: 'Matrix' }).waitFor();
+    expect(await whole.getByText('Intentions that you may not read').count()).to.equal(0);
+  });
+
   it('follow changes, and stay readable with many services', async () => {
     const target = { url: stage.cluster.urls[0]!, token: stage.cluster.token };
     const { page } = await stage.visit('/intentions');

@@ -1,7 +1,6 @@
 /** The page Intentions: who may call whom, as a matrix and around one service. */
 import { useState } from 'preact/hooks';
-import { ask, read } from '../api/client.js';
-import type { Effective } from '../api/types.js';
+import { readPage } from '../lists/page.js';
 import { TextField } from '../parts/field.js';
 import { Link } from '../parts/link.js';
 import { useWatch } from '../parts/load.js';
@@ -20,22 +19,20 @@ const SHOWN_MAX = 40;
 const T = TEXT.intentions;
 
 /** What the page is made from. */
-async function load(signal: AbortSignal, watched: Readonly<Record<string, string>>) {
-  const how = { signal, query: watched };
-  const [entries, own] = await Promise.all([
-    ask<readonly Intentions[]>('/v1/config/service-intentions', how),
-    read<Effective>('/v1/acl/token/self/effective', { signal }),
-  ]);
-  const items = entries.value.slice(0, ENTRIES_MAX);
-  const rules = new Rules(items, own.DefaultPolicy === 'allow');
-  return { ...entries, value: { rules, more: entries.value.length - items.length } };
+async function load(signal: AbortSignal) {
+  const how = { signal, size: ENTRIES_MAX };
+  const answer = await readPage<Intentions>('/v1/config/service-intentions', how);
+  const { items, total, isFiltered } = answer.value;
+  const isAllowed = answer.headers.get('X-Consul-Default-ACL-Policy') === 'allow';
+  const rules = new Rules(items, isAllowed);
+  return { ...answer, value: { rules, more: total - items.length, isFiltered } };
 }
 
 /** Which service is looked at stands in the address. */
 export function IntentionsPage({ at }: { at: Place }) {
   const service = at.parts.slice(1).join('/');
   const [way, setWay] = useState(service === '' ? 0 : 1);
-  const { value, problem } = useWatch(load, [namespace()]);
+  const { value, problem } = useWatch(load, [namespace()], { isHeld: false });
   const rules = value?.rules;
   const isEmpty = rules !== undefined && rules.destinations.length === 0;
   return (
@@ -49,7 +46,11 @@ export function IntentionsPage({ at }: { at: Place }) {
           </Link>
         </Empty>
       )}
-      {value !== undefined && value.more > 0 && <Status>{T.more(value.more)}</Status>}
+      {value !== undefined && (
+        <Status>
+          {value.more > 0 && T.more(value.more)} {value.isFiltered && T.hidden}
+        </Status>
+      )}
       {rules !== undefined && !isEmpty && (
         <Tabs
           label={T.ways}
