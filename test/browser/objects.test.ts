@@ -11,6 +11,24 @@ describePages('objects in the web UI', 1, (stage) => {
     sample = await makeSample(stage);
   });
 
+  it('say that somebody else has deleted them, and keep what was typed', async () => {
+    const role = await stage.api<{ ID: string }>('PUT /v1/acl/role', { Name: 'short-lived' });
+    const { page } = await stage.visit(`/roles/${role.ID}`);
+    await field(page, 'Description').fill('typed meanwhile');
+    await stage.api(`DELETE /v1/acl/role/${role.ID}`);
+    const alert = page.getByRole('alert').getByText('This role does not exist.');
+    await alert.waitFor();
+    expect(await field(page, 'Description').inputValue()).to.equal('typed meanwhile');
+    await field(page, 'Description').fill('typed since');
+    expect(await alert.count()).to.equal(1);
+    const [line] = (
+      await stage.api<{ Changes: readonly { Index: number }[] }>('GET /v1/history?limit=1')
+    ).Changes;
+    await stage.api('POST /v1/undo', { Index: line!.Index });
+    await alert.waitFor({ state: 'detached' });
+    await page.getByRole('alert').getByText('changed meanwhile').waitFor();
+  });
+
   it('are made with findings while typing, reviewed, changed and deleted', async () => {
     const { page, faults } = await stage.visit('/policies');
     await page.getByRole('link', { name: 'New policy' }).click();

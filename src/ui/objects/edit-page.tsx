@@ -51,9 +51,11 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
       {may === false && edit !== undefined && <ReadOnly right={type.right!} on={type.rightOn} />}
       {edit === undefined && <ProblemNotice problem={problem} />}
       {isMissing && (
-        <Empty>
-          {TEXT.form.missing(type.noun)} <Link to={[type.slug]}>{TEXT.form.others}</Link>
-        </Empty>
+        <div role="alert">
+          <Empty>
+            {TEXT.form.missing(type.noun)} <Link to={[type.slug]}>{TEXT.form.others}</Link>
+          </Empty>
+        </div>
       )}
       {edit !== undefined && (
         <ObjectForm

@@ -43,8 +43,8 @@ export interface Editing {
   remove(reason: string): Promise<boolean>;
   /** Ends a write or delete that waits to be sent. One that was sent is awaited. */
   stop(): void;
-  /** Takes a version that was read meanwhile as a conflict, if it is newer. */
-  meet(now: Version): void;
+  /** Takes a version that was read meanwhile as a conflict, if it is newer; null: it is gone. */
+  meet(now: Version | null): void;
   /** Takes the version of the conflict, and keeps what was typed beside it. */
   takeTheirs(): void;
   /** What both changed, if there is a conflict. */
@@ -120,7 +120,7 @@ export function useEdit(
   const [fault, setFault] = useState<FieldFault>();
   const [isBusy, setBusy] = useState(false);
   const change = (next: Edit): void => {
-    setBegun({ edit: next });
+    setBegun((was) => ({ ...was, edit: next, problem: undefined }));
     setFault(undefined);
     keep(key, isSame(type, next) ? undefined : next);
   };
@@ -154,8 +154,10 @@ export function useEdit(
     body,
     meet(now) {
       const { before, conflict } = edit ?? {};
-      if (isBusy || before === undefined || now.index <= (conflict ?? before).index) return;
-      setBegun({ edit: { ...edit!, conflict: now }, problem });
+      if (isBusy || before === undefined) return;
+      if (now === null) setBegun({ edit, isMissing: true, problem });
+      else if (now.index > (conflict ?? before).index)
+        setBegun({ edit: { ...edit!, conflict: now }, problem });
     },
     ...changes(type, edit, change),
     ...acts(type, edit, body, { attempt, attemptWrite }),
@@ -284,15 +286,20 @@ async function outcomeOf<T>(
   }
 }
 
-/** Reads the stored version of an object again and again. Undefined for a new object. */
+/**
+ * Reads the stored version of an object again and again: null once it is deleted. Undefined for a
+ * new object.
+ */
 export const useStored = (
   type: ObjectType,
   id: readonly string[] | undefined,
-): Version | undefined =>
+): Version | null | undefined =>
   useWatch(
-    async (signal): Promise<Indexed<Version | undefined>> => {
-      const value = id && (await type.find(id, signal));
-      return { value, index: value?.index ?? 0 };
+    async (signal): Promise<Indexed<Version | null | undefined>> => {
+      if (id === undefined) return { value: undefined, index: 0 };
+      const value = (await type.find(id, signal)) ?? null;
+      // What is deleted may come back.
+      return { value, index: value?.index ?? 1 };
     },
     [],
     { isHeld: false },
