@@ -1,6 +1,6 @@
 /** What a token may not do is shown as not allowed, before it is tried. */
 import { expect } from 'chai';
-import { button, field } from './actions.js';
+import { apply, button, field, saved } from './actions.js';
 import { violations } from './axe.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
@@ -63,6 +63,38 @@ describePages('a token that only reads, in the web UI', 3, (stage) => {
     expect(await button(own, 'Save').isDisabled()).to.equal(false);
     await own.goto(stage.hrefOf('/config/service-defaults/admin'));
     await own.getByText('It requires service:write on "admin".').waitFor();
+  });
+
+  it('may change the namespace it manages; another is told which right it requires', async () => {
+    const { page } = await stage.visit('/namespaces/team-a', { token: reader.SecretID });
+    await page.getByText('It requires namespace:write on "team-a".').waitFor();
+    expect(await button(page, 'Save').isDisabled()).to.equal(true);
+    await page.getByRole('link', { name: 'Why?' }).click();
+    await page.getByText('Not allowed.', { exact: true }).waitFor();
+    const Rules = 'namespace "team-a" {\n  policy = "write"\n}\n';
+    await stage.api('PUT /v1/acl/policy', { Name: 'manager', Rules });
+    const { SecretID: token } = await stage.api<Sample['token']>('PUT /v1/acl/token', {
+      Policies: [{ Name: 'manager' }],
+    });
+    const { page: own } = await stage.visit('/namespaces/team-a', { token });
+    await field(own, 'Description').fill('by its manager');
+    await apply(own);
+    await saved(own);
+    await own.goto(stage.hrefOf('/history/namespace/team-a'));
+    await button(own, 'Undo this change').first().waitFor();
+  });
+
+  it('may change an entry of the whole cluster, whatever namespace the page is of', async () => {
+    await stage.api('PUT /v1/config', { Kind: 'mesh' });
+    await stage.api('PUT /v1/acl/policy', { Name: 'meshes', Rules: 'mesh = "write"' });
+    const { SecretID: token } = await stage.api<Sample['token']>('PUT /v1/acl/token', {
+      Policies: [{ Name: 'meshes' }],
+    });
+    const { page } = await stage.visit('/config/mesh/mesh?ns=team-a', { token });
+    await page.getByRole('heading', { level: 1, name: 'mesh' }).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await button(page, 'Save').isDisabled()).to.equal(false);
+    await stage.api('DELETE /v1/config/mesh/mesh');
   });
 
   it('is not told that there is nothing where it may read nothing', async () => {

@@ -6,6 +6,7 @@ import type { Stored } from '../api/types.js';
 import { ENTRY_LAYOUTS } from '../forms/layouts.js';
 import { type Field, FieldFault, parsed, text } from '../objects/fields.js';
 import { INDEX, type ObjectType } from '../objects/type.js';
+import type { Need } from '../parts/rights.js';
 import { TEXT } from '../texts.js';
 
 /** Members that the form shows by themselves, or that only answers have. */
@@ -49,10 +50,10 @@ const pathOf = (kind: string, name: string): string =>
   `/v1/config/${encodeURIComponent(kind)}/${encodeURIComponent(name)}`;
 
 /** Returns the right to write an entry; none where it depends on a name that is not known yet. */
-function rightTo(kind: string | undefined, name: string): Pick<ObjectType, 'right' | 'rightOn'> {
-  const { needs, isOnName } = KINDS.find((row) => row.kind === kind) ?? {};
-  if (!isOnName) return { right: needs };
-  return name === '' ? { right: undefined } : { right: needs, rightOn: name };
+export function configRight(kind: string | undefined, name: string): Need {
+  const { needs = '', isOnName, isClusterWide } = KINDS.find((row) => row.kind === kind) ?? {};
+  if (isOnName) return name === '' ? { right: '' } : { right: needs, on: name };
+  return isClusterWide ? { right: needs, ns: 'default' } : { right: needs };
 }
 
 /** Entries of a kind, or of all kinds. A new one has this kind. `name`: the entry that is shown. */
@@ -63,7 +64,8 @@ export const configType = (kind: string | undefined, name = ''): ObjectType => (
   noun: 'config entry',
   removal: TEXT.remove.about.entry,
   empty: TEXT.empty.config,
-  ...rightTo(kind, name),
+  right: configRight(kind, name).right || undefined,
+  rightTo: () => configRight(kind, name),
   columns: [
     { title: TEXT.field.name, sort: 'name', cell: ({ Name }) => String(Name) },
     { title: TEXT.field.kind, cell: ({ Kind }) => String(Kind) },

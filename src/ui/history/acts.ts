@@ -3,7 +3,8 @@
 import { read } from '../api/client.js';
 import { historyPath, type VersionContent } from '../api/history.js';
 import { applySet, type ChangeSet, planSet, planUndo, undo } from '../api/sets.js';
-import { configType } from '../config/type.js';
+import { configRight } from '../config/type.js';
+import { namespaceRight } from '../objects/linking.js';
 import type { Need } from '../parts/rights.js';
 import type { Act } from '../plan/review.js';
 
@@ -16,11 +17,11 @@ const IDS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the right to change an object. */
-export function needOf(type: string, [kind = '', ...name]: readonly string[], ns?: string): Need {
-  if (type === 'namespace') return { right: 'operator:write' };
-  if (type !== 'config') return { right: 'acl:write', ns };
-  const { right = '', rightOn: on } = configType(kind, name.join('/'));
-  return { right, on, ns };
+export function needOf(type: string, id: readonly string[], ns?: string): Need {
+  if (type === 'namespace') return namespaceRight(id);
+  return type === 'config'
+    ? { ns, ...configRight(id[0], id.slice(1).join('/')) }
+    : { right: 'acl:write', ns };
 }
 
 /** Undoes all that an entry has changed. */

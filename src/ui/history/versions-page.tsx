@@ -47,13 +47,13 @@ export function VersionsPage({ at }: { at: Place }) {
     [limit],
   );
   const to = objectPage(type, id);
-  const { right, on } = needOf(type, id);
-  const mayWrite = useMay(right, on);
+  const need = needOf(type, id);
+  const mayWrite = useMay(need.right, need.on, need.ns);
   const { Name, Exists = false, Versions: versions = [], More = false } = value ?? {};
   return (
     <Page title={TEXT.history.title(Name || id.join('/'))}>
       <ProblemNotice problem={problem} />
-      {mayWrite === false && <ReadOnly right={right} on={on} />}
+      {mayWrite === false && <ReadOnly {...need} />}
       <Status>{done}</Status>
       {Exists && to && (
         <p>

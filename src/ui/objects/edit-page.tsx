@@ -43,12 +43,13 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
     if (type.fields.some(({ control }) => /^(rules|json)$/.test(control.type))) void loadEditor();
   }, [type]);
   const { edit, problem, isMissing } = editing;
-  const may = useMay(type.right, type.rightOn);
+  const need = type.rightTo?.(id) ?? { right: type.right ?? '' };
+  const may = useMay(need.right, need.on, need.ns);
   const named = edit?.before && type.nameOf(edit.before.object);
   return (
     <Page title={isNew ? TEXT.form.newTitle(type.noun) : (named ?? type.title)}>
       <Note isOver={editing.isBusy || edit?.conflict !== undefined} />
-      {may === false && edit !== undefined && <ReadOnly right={type.right!} on={type.rightOn} />}
+      {may === false && edit !== undefined && <ReadOnly {...need} />}
       {edit === undefined && <ProblemNotice problem={problem} />}
       {isMissing && (
         <div role="alert">

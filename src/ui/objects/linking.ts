@@ -2,6 +2,7 @@
 import { OBJECTS, type ObjectName } from '../../api/objects.js';
 import type { Stored } from '../api/types.js';
 import { type ListPage, readFirst } from '../lists/page.js';
+import type { Need } from '../parts/rights.js';
 import { TEXT } from '../texts.js';
 
 /** A list of objects that link another one. */
@@ -34,6 +35,10 @@ export function idParts(type: string, id: string): readonly string[] {
   const at = id.indexOf('/');
   return type === 'config' && at > 0 ? [id.slice(0, at), id.slice(at + 1)] : [id];
 }
+
+/** Returns the right to write a namespace; none where its name is not known yet. */
+export const namespaceRight = (id: readonly string[] | undefined): Need =>
+  id === undefined ? { right: '' } : { right: 'namespace:write', on: id[0] };
 
 /** Returns the page of an object by its type in references; undefined if there is none. */
 export function objectPage(type: string, id: readonly string[]): readonly string[] | undefined {

@@ -1,6 +1,7 @@
 /** What the pages of one type of objects are made from. */
 import type { ComponentChildren } from 'preact';
 import type { Finding, Stored } from '../api/types.js';
+import type { Need } from '../parts/rights.js';
 import { TEXT } from '../texts.js';
 import type { Body, Field, Form } from './fields.js';
 
@@ -61,8 +62,8 @@ export interface ObjectType {
   readonly empty: string;
   /** The right to write: resource and access; undefined if it depends on the object. */
   readonly right: string | undefined;
-  /** What that right must be on, if it is one on a name. */
-  readonly rightOn?: string;
+  /** The right to write one object, or a new one, if that is another. */
+  rightTo?(id: readonly string[] | undefined): Need;
   readonly columns: readonly Column[];
   /** Filters that the list offers. */
   readonly facets?: readonly Facet[];

@@ -12,13 +12,16 @@ import { TEXT } from '../texts.js';
 import { type AclType, aclType } from './acl-type.js';
 import { type Control, fieldOf, type More } from './fields.js';
 import { TEMPLATES } from './lines.js';
-import { pageOf, RULES } from './linking.js';
+import { namespaceRight, pageOf, RULES } from './linking.js';
 import { type Column, INDEX, type ObjectType } from './type.js';
 
 /** What differs between the types beyond their tables. */
 interface Given
   extends Partial<
-    Pick<AclType, 'lint' | 'nameOf' | 'onWritten' | 'facets' | 'facetOf' | 'isOfIdentities'>
+    Pick<
+      AclType,
+      'lint' | 'nameOf' | 'onWritten' | 'facets' | 'facetOf' | 'isOfIdentities' | 'rightTo'
+    >
   > {
   readonly columns: readonly string[];
   /** The fields that come first, in order. Those of all other members follow. */
@@ -215,6 +218,7 @@ export const ruleType = objectType('rule', {
 
 /** Namespaces. Their defaults are objects of the namespace `default`. */
 export const namespaceType = objectType('namespace', {
+  rightTo: namespaceRight,
   columns: ['Name', 'Description'],
   first: ['Name', 'Description'],
 });

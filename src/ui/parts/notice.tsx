@@ -5,6 +5,7 @@ import type { Problem } from '../api/problem.js';
 import { useStore } from '../store.js';
 import { TEXT } from '../texts.js';
 import { Link } from './link.js';
+import type { Need } from './rights.js';
 
 /** An error. One for want of a right leads to its explanation. */
 export function ProblemNotice({
@@ -36,13 +37,13 @@ export function ProblemNotice({
 }
 
 /** That the user lacks a right to change what the page shows, which leads to the reason. */
-export function ReadOnly({ right, on = '' }: { right: string; on?: string | undefined }) {
+export function ReadOnly({ right, on = '', ns }: Need) {
   const [resource, access] = right.split(':');
   const needed = on === '' ? right : `${right} on ${JSON.stringify(on)}`;
   return (
     <Status>
       {TEXT.form.readOnlyAbout(needed)}{' '}
-      <Link to={['explain']} query={{ resource, access, segment: on || undefined }}>
+      <Link to={['explain']} query={{ resource, access, segment: on || undefined, ns }}>
         {TEXT.problem.why}
       </Link>
     </Status>

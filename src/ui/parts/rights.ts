@@ -15,23 +15,34 @@ export interface Need {
   readonly ns?: string | undefined;
 }
 
+const AUTHORIZE = '/v1/internal/acl/authorize';
+/** Answers questions about namespaces too. */
+const EXPLAIN = '/v1/acl/authorize/explain';
+
+type Allowed = readonly { readonly Allow: boolean }[];
+
 const nameOf = ({ right, on = '', ns = '' }: Need): string => [right, on, ns].join('\n');
 
 /** Returns whether the user has each of some rights, by its name. */
 async function askAll(names: readonly string[], signal: AbortSignal) {
   const known = new Map<string, boolean>();
   const parts = names.map((name) => ({ name, of: name.split('\n') }));
-  for (const ns of new Set(parts.map(({ of }) => of[2]!))) {
-    const within = parts.filter(({ of }) => of[2] === ns);
+  const groupOf = ([right, , ns]: readonly string[]): string =>
+    `${ns} ${right?.startsWith('namespace:')}`;
+  for (const group of new Set(parts.map(({ of }) => groupOf(of)))) {
+    const within = parts.filter(({ of }) => groupOf(of) === group);
+    const [ns = '', isOfNamespaces] = group.split(' ');
     for (let from = 0; from < within.length; from += ASKED) {
       const part = within.slice(from, from + ASKED);
       const asked = part.map(({ of: [right = '', Segment] }) => {
         const [Resource, Access] = right.split(':');
         return { Resource, Access, Segment };
       });
-      const path = '/v1/internal/acl/authorize';
       const how = { signal, ...(ns !== '' && { ns }) };
-      const answers = await question<readonly { readonly Allow: boolean }[]>(path, asked, how);
+      const answers =
+        isOfNamespaces === 'true'
+          ? (await question<{ Results: Allowed }>(EXPLAIN, { Requests: asked }, how)).Results
+          : await question<Allowed>(AUTHORIZE, asked, how);
       for (const [nth, { name }] of part.entries()) known.set(name, answers[nth]?.Allow === true);
     }
   }
@@ -53,5 +64,5 @@ export function useRights(needs: readonly Need[]): (need: Need) => boolean | und
 }
 
 /** Whether the user has a right, as `useRights`; undefined for none. */
-export const useMay = (right = '', on = ''): boolean | undefined =>
-  useRights([{ right, on }])({ right, on });
+export const useMay = (right = '', on?: string, ns?: string): boolean | undefined =>
+  useRights([{ right, on, ns }])({ right, on, ns });
