@@ -157,6 +157,25 @@ describeLogins('a login at a provider in the web UI', (stage, provider) => {
     expect(faultsOf(watched, provider())).to.deep.equal([]);
   });
 
+  it('ends its token on leaving, even if there is no leader at first', async () => {
+    const { page } = await visitAs(stage, 'eve', '/roles');
+    const token = String(await page.evaluate('sessionStorage.getItem("conclave.token")'));
+    await page.route(
+      '**/v1/acl/oidc/logout',
+      (route) =>
+        route.fulfill({
+          status: 503,
+          contentType: 'application/problem+json',
+          body: JSON.stringify({ code: 'no_leader', detail: 'No cluster leader' }),
+        }),
+      { times: 1 },
+    );
+    await button(page, 'Log out').click();
+    await page.getByRole('status').getByText('No cluster leader: trying again').waitFor();
+    await button(page, 'Sign out').click();
+    expect(await isAlive(stage, token)).to.equal(false);
+  });
+
   it('has a form for its method, which keeps the hidden secret', async () => {
     const { page } = await stage.visit('/auth-methods?new');
     await field(page, 'Name').fill('made-here');

@@ -191,7 +191,7 @@ export async function renew(token: string, login: OidcLogin): Promise<Handed> {
  * provider ends; '' if that is not known.
  */
 export async function endToken(token: string, isOfProvider = true): Promise<string> {
-  const how = { method: 'POST', ns: '', token, once: true } as const;
+  const how = { method: 'POST', ns: '', token } as const;
   const path = isOfProvider ? '/v1/acl/oidc/logout' : '/v1/acl/logout';
   const ended = ask<{ readonly LogoutURL?: string }>(path, how);
   return (await ended.catch(() => undefined))?.value.LogoutURL ?? '';
