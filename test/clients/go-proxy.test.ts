@@ -13,8 +13,11 @@ import { until } from '../cluster/operator.js';
 import { send } from '../support/client.js';
 import { RealCluster } from '../support/real-cluster.js';
 
-const RULES =
-  'key_prefix "orders/get/" { policy = "read" }\nkey "orders/post/17" { policy = "read" }';
+const RULES = [
+  'key_prefix "orders/get/" { policy = "read" }',
+  'key "orders/post/17" { policy = "read" }',
+  'key_prefix "session/get/" { policy = "read" }',
+].join('\n');
 
 describe('the proxy of the Go libraries', function () {
   this.timeout(300_000);
@@ -66,6 +69,7 @@ describe('the proxy of the Go libraries', function () {
     expect(await statusOf('POST /orders/17')).to.equal(200);
     expect(await statusOf('POST /orders/18')).to.equal(403);
     expect(await statusOf('GET /bills/1')).to.equal(403);
+    expect(await statusOf('GET /session/1')).to.equal(200);
   });
 
   it('refuses requests without a live token', async () => {

@@ -78,7 +78,8 @@ func guard(pool *cache.Pool, next http.Handler) http.Handler {
 		defer cancel()
 		_ = caller.Ready(first) // If it is not, that is why the request is refused.
 		resourceType, id, _ := strings.Cut(plain[1:], "/")
-		switch why := caller.Explain(resourceType, strings.ToLower(r.Method), id); {
+		// A resource of the server's own, such as session, is another one.
+		switch why := caller.Explain("app:"+resourceType, strings.ToLower(r.Method), id); {
 		case why.Allow:
 			next.ServeHTTP(w, r)
 		case why.Reason == cache.Ended:
