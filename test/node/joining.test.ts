@@ -246,13 +246,14 @@ describe('node: joining', () => {
     expect(identity.removed).to.deep.equal([c.id]);
   });
 
-  it('a non-member that holds the shared key is refused and changes nothing', async () => {
-    cluster = await Cluster.create(['a', 'b', 'c']);
-    const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
+  /** Also of a cluster of one: its id follows from its name and address, which are no secrets. */
+  const refuseNonMember = async (...names: string[]) => {
+    cluster = await Cluster.create(names);
+    const [a] = (await cluster.startAll(...names)) as [RunningNode];
     await write(a, 'k', 'v');
     const outsider = new TestNode('outsider');
     outsiders.push(outsider);
-    outsider.clusterId = initialClusterId(cluster.initial('a', 'b', 'c'));
+    outsider.clusterId = initialClusterId(cluster.initial(...names));
     await outsider.listen();
     const { node: leader } = await cluster.leader();
     const { term } = leader.status();
@@ -268,8 +269,8 @@ describe('node: joining', () => {
         answers.push(answer),
       );
     }
-    await cluster.until(() => answers.length === 3);
-    expect(answers).to.deep.equal([undefined, undefined, undefined]);
+    await cluster.until(() => answers.length === names.length);
+    expect(answers).to.deep.equal(names.map(() => undefined));
     for (const name of cluster.nodes.keys())
       expect(
         cluster.lines.filter(
@@ -279,7 +280,12 @@ describe('node: joining', () => {
         ),
       ).to.have.lengthOf(1);
     expect(leader.status()).to.include({ role: 'leader', term });
-  });
+  };
+
+  it('a non-member that holds the shared key is refused and changes nothing', () =>
+    refuseNonMember('a', 'b', 'c'));
+
+  it('it is refused by a server that is alone, too', () => refuseNonMember('a'));
 
   it('a member that was away accepts a new leader once another member vouches for it', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd']);

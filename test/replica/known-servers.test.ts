@@ -32,6 +32,8 @@ describe('replica: the servers that may speak to this one', () => {
 
   it('are all servers of its cluster while it knows no member that it could ask', () => {
     expect(knownServers({ seen: {} }, []).isKnown('d')).to.equal(true);
+    // It has nobody to ask, but no other server can have become a member without it.
+    expect(knownServers({ seen: {} }, ['a']).isKnown('d')).to.equal(false);
   });
 
   it('are those that a member vouches for, while it has no configuration yet too', () => {

@@ -60,11 +60,13 @@ export class KnownServers {
 
   /**
    * Whether a server that the configuration does not contain may speak: the configuration may be
-   * old. Every server of the cluster may while this one knows no member that it could ask.
+   * old. Every server of the cluster may while this one has no configuration and knows no member
+   * that it could ask. One that is alone in its configuration knows all members.
    */
   isKnown(id: NodeId): boolean {
     if (this.#vouched.has(id) || this.get(id) !== undefined) return true;
-    return this.#members.length === 0;
+    const { members } = this.#parts.loop.status().configuration;
+    return members.length === 0 && this.#members.length === 0;
   }
 
   /**
