@@ -122,7 +122,9 @@ export class Membership {
     const heard = new Set(
       loop
         .status()
-        .progress.filter(({ lastContact }) => now - lastContact <= limits.electionMs)
+        .progress.filter(
+          ({ hasAnswered, lastContact }) => hasAnswered && now - lastContact <= limits.electionMs,
+        )
         .map(({ id }) => id),
     );
     const voters = left.filter(({ voter }) => voter);

@@ -1,0 +1,38 @@
+/** Changes of the members while one of them does not answer, or does not apply the log. */
+import { expect } from 'chai';
+import type { RpcRequest } from '../../src/replica/rpc-codec.js';
+import { type Node, ReplicaCluster } from './cluster.js';
+
+const administer = (node: Node, request: RpcRequest): string[] => {
+  const answers: string[] = [];
+  node.replica.rpc.callLeader(request, 5000, (answer) => {
+    answers.push(answer.type === 'refused' ? answer.refusal.code : answer.type);
+  });
+  return answers;
+};
+/** Writes a command on a node. Returns the codes of its outcome: at most one. */
+const write = (node: Node, type: string): string[] => {
+  const outcomes: string[] = [];
+  node.replica.write({ tokenKey: null, command: { type, v: 1 }, timeoutMs: 2000 }, (outcome) =>
+    outcomes.push('result' in outcome ? 'applied' : outcome.refusal.code),
+  );
+  return outcomes;
+};
+
+describe('replica: members that do not answer', () => {
+  it('count as dead for a new leader that has not heard them', () => {
+    const cluster = new ReplicaCluster();
+    const first = cluster.elect();
+    cluster.kill(first.id);
+    const { index } = first.machine;
+    cluster.until(() => cluster.leader !== undefined && cluster.leader.machine.index > index);
+    const leader = cluster.leader!;
+    const [alive] = cluster.others(leader.id);
+    const answers = administer(leader, { type: 'remove', id: alive!.id });
+    cluster.advance(10);
+    expect(answers).to.deep.equal(['conflict']);
+    const outcomes = write(alive!, 'still');
+    cluster.until(() => outcomes.length > 0, 2100);
+    expect(outcomes).to.deep.equal(['applied']);
+  });
+});
