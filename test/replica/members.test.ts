@@ -10,6 +10,12 @@ const administer = (node: Node, request: RpcRequest): string[] => {
   });
   return answers;
 };
+const voters = (node: Node): string[] =>
+  node.replica.loop
+    .status()
+    .configuration.members.filter(({ voter }) => voter)
+    .map(({ id }) => id)
+    .sort();
 /** Writes a command on a node. Returns the codes of its outcome: at most one. */
 const write = (node: Node, type: string): string[] => {
   const outcomes: string[] = [];
@@ -34,5 +40,24 @@ describe('replica: members that do not answer', () => {
     const outcomes = write(alive!, 'still');
     cluster.until(() => outcomes.length > 0, 2100);
     expect(outcomes).to.deep.equal(['applied']);
+  });
+});
+
+describe('replica: a new server that applies nothing', () => {
+  it('does not keep the next one from becoming a voter', () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const cluster = new ReplicaCluster({ ids, initial: ['a', 'b', 'c'] });
+    const leader = cluster.elect();
+    for (let i = 0; i < 20; i++) write(leader, `before-${i}`);
+    cluster.advance(50);
+    cluster.applies = (id) => id !== 'd';
+    for (const id of ['d', 'e']) {
+      const server = { id, name: id, address: `${id}:1`, level: 1 };
+      const answers = administer(leader, { type: 'admit', server });
+      cluster.until(() => answers.length > 0, 1000);
+      expect(answers).to.deep.equal(['done']);
+    }
+    cluster.until(() => voters(leader).includes('e'), 5000);
+    expect(voters(leader)).to.deep.equal(['a', 'b', 'c', 'e']);
   });
 });

@@ -39,8 +39,9 @@ export class Membership {
   #changing = false;
   /** Changes that wait until this leader has added a key to the configuration. */
   #waiting: (() => void)[] | undefined;
-  /** A learner is being asked how far it has applied the log. */
+  /** A learner is being asked how far it has applied the log, and the one that was asked last. */
   #asking = false;
+  #asked: NodeId | undefined;
   #transfers: { readonly to: NodeId | null; readonly done: Done; ticksLeft: number }[] = [];
 
   constructor(parts: MembershipParts) {
@@ -225,13 +226,17 @@ export class Membership {
     const { progress, commit } = loop.status();
     const isCaughtUp = (match: Index, lastContact: number): boolean =>
       match > 0 && commit - match <= promoteLagMax && now - lastContact <= contactMsMax;
-    const learner = members.find(({ id, voter }) => {
+    const learners = members.filter(({ id, voter }) => {
       if (voter) return false;
       const of = progress.find((each) => each.id === id);
       return of !== undefined && isCaughtUp(of.match, of.lastContact);
     });
+    // In turn: one that never applies the log must not keep the others from being promoted.
+    const last = learners.findIndex(({ id }) => id === this.#asked);
+    const learner = learners[last + 1] ?? learners[0];
     if (learner === undefined || this.#asking) return;
     this.#asking = true;
+    this.#asked = learner.id;
     this.#parts.askApplied(learner.id, (applied) => {
       this.#asking = false;
       if (applied !== undefined && commit - applied <= promoteLagMax) this.#makeVoter(learner.id);
