@@ -63,7 +63,7 @@ export class Replica {
   /** Begins to take part. */
   start({ needsState, join = [], silenceMs }: StartOptions = {}): void {
     const { clock, identity } = this.#parts.ports;
-    this.#components.peers.inForce(this.loop.status().configuration);
+    this.#components.peers.start();
     this.loop.start();
     // A longer silence of an earlier run stays stored until it is over: a restart before that must
     // keep it too.

@@ -205,7 +205,9 @@ describe('node: joining', () => {
     await cluster.until(() => c.status().fault !== undefined);
     await cluster.stop('c');
     await cluster.restartUnchanged('a', 'b');
-    await cluster.start('c');
+    const again = await cluster.start('c');
+    expect(again.status().fault).to.equal('it was removed from the cluster');
+    expect(again.closed()).to.have.property('code', 'unavailable');
     for (const name of ['a', 'b']) {
       const what = `node ${c.id} was removed from the cluster`;
       await cluster.until(() =>

@@ -2,7 +2,7 @@
  * The identity of a server, and what it remembers of the other members. Kept in its data folder.
  */
 import type { KeyPair, PeerRecord } from '../../base/peer-record.js';
-import type { NodeId } from '../../raft/types.js';
+import type { Index, NodeId } from '../../raft/types.js';
 
 /** The content of `node.json` in the data folder. */
 export interface Identity {
@@ -46,6 +46,8 @@ export interface Identity {
   readonly seen: Readonly<Record<NodeId, PeerRecord>>;
   /** Servers that were removed from the cluster, the newest last. They are refused for good. */
   readonly removed: readonly NodeId[];
+  /** Set on a server that was removed itself: index of the configuration without it. */
+  readonly removedBy?: Index;
 }
 
 /** Where a server keeps its identity. */

@@ -5,9 +5,11 @@ import type { RaftLoop } from '../loop.js';
 import type { ReplicaLimits } from '../options.js';
 import type { ClockPort, WirePort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
+import type { IdentityPort } from './identity.js';
 
 export interface PeersParts {
   readonly id: NodeId;
+  readonly identity: IdentityPort;
   readonly loop: RaftLoop;
   readonly rpc: Rpc;
   readonly wire: Pick<WirePort, 'setMembers'>;
@@ -35,6 +37,14 @@ export class Peers {
 
   constructor(parts: PeersParts) {
     this.#parts = parts;
+  }
+
+  /** Begins with the configuration in the log, and with what an earlier run knew of a removal. */
+  start(): void {
+    const { identity, loop } = this.#parts;
+    this.inForce(loop.status().configuration);
+    const { removedBy } = identity.get();
+    if (removedBy !== undefined) this.removedBy(removedBy);
   }
 
   /** Whether this server knows that it was removed, and no later configuration holds it. */
@@ -89,11 +99,13 @@ export class Peers {
    * The configuration at `index` does not hold this server, which may have been added again since.
    */
   removedBy(index: Index): void {
-    const { configuration, configurationIndex } = this.#parts.loop.status();
-    const isMember = configuration.members.some(({ id }) => id === this.#parts.id);
+    const { id: self, identity, loop, removed } = this.#parts;
+    const { configuration, configurationIndex } = loop.status();
+    const isMember = configuration.members.some(({ id }) => id === self);
     if (this.#isRemoved || (isMember && configurationIndex > index)) return;
     this.#isRemoved = true;
-    this.#parts.removed();
+    if (identity.get().removedBy !== index) identity.save({ removedBy: index });
+    removed();
   }
 
   /** A leader sends nothing to a server that is no member, so it tells it once. */
