@@ -96,6 +96,9 @@ export interface WireContext extends HelloContext {
   readonly random: () => number;
 }
 
+/** A server that asks to join may not be admitted: its request has two short texts and a token. */
+const JOINER_LIMITS = { frameBytes: 16 * 1024, queueBytes: 16 * 1024 };
+
 /** The hello of this node on a connection. */
 function helloFor(
   context: WireContext,
@@ -274,7 +277,7 @@ export function accept(
         connection.send({ type: 'hello', hello: answer });
         if (purpose === 'messages')
           connection.ends = { from: nodeId, to: context.identity().nodeId };
-        connection.trust(context.limits);
+        connection.trust(purpose === 'join' ? JOINER_LIMITS : context.limits);
         onOpen(hello, shown as Shown);
       }
     },

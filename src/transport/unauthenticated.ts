@@ -1,7 +1,7 @@
 /**
- * Accepted connections whose peer is not authenticated yet. Their number is limited: when there are
- * too many, the oldest is closed. So a client that opens many connections cannot lock out a member,
- * which authenticates within moments.
+ * Accepted connections whose peer is not authenticated yet, or asks to join. Their number is
+ * limited: when there are too many, the oldest is closed. So a client that opens many connections
+ * cannot lock out a member, which authenticates within moments.
  */
 import { remoteOf } from './connection.js';
 import type { WireSocket } from './sockets.js';

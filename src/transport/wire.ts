@@ -303,7 +303,8 @@ export class Wire {
         const { nodeId } = this.#context.identity();
         this.#subjects.note(hello.nodeId, shown.subject, { nodeId, subject });
       }
-      this.#unauthenticated.proved(connection.remote);
+      // A server that asks to join has only proved that it may ask.
+      if (hello.purpose !== 'join') this.#unauthenticated.proved(connection.remote);
       this.#accepted.set(connection, hello.nodeId);
       if (hello.purpose === 'join') this.#serveJoin(connection, hello, shown);
       else if (hello.purpose === 'snapshot') {
@@ -355,13 +356,15 @@ export class Wire {
       ...(subject !== undefined && { subject }),
       ...(publicKey !== undefined && { publicKey }),
     };
+    let hasAsked = false;
     connection.events = {
       onClose: () => {},
       onFrame: (frame) => {
-        if (frame.type !== 'request' || frame.id !== 1) {
+        if (frame.type !== 'request' || frame.id !== 1 || hasAsked) {
           connection.destroy(new WireError('protocol', `${frame.type} from a joining node`));
           return;
         }
+        hasAsked = true;
         this.#context.handlers.onJoinRequest(
           joiner,
           frame.payload,
