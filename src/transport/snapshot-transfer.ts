@@ -88,6 +88,11 @@ export class SnapshotSender {
     this.#end(false);
   }
 
+  /** Closes the connection, if there is one, so that a new one is made. */
+  reconnect(why: Error): void {
+    this.#connection?.destroy(why);
+  }
+
   #connect(): void {
     const { id: target, address } = this.#to;
     this.#stopDialling = dial(

@@ -153,7 +153,9 @@ export class Wire {
     // A revoked peer may be connected already. The others reconnect at once.
     const why = new Error('the list of revoked certificates has changed');
     for (const connection of this.#accepted.keys()) connection.destroy(why);
+    this.#unauthenticated.close();
     for (const id of [...this.#peers.keys()]) this.#peers.get(id)?.reconnect(why);
+    for (const sender of this.#sending.values()) sender.reconnect(why);
   }
 
   /** Sets the members. Closes connections of removed members, and to members that have moved. */

@@ -1,9 +1,21 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Message } from '../../src/raft/types.js';
+import type { WireSecurity } from '../../src/transport/sockets.js';
 import type { ChunkSink, ChunkSource } from '../../src/transport/types.js';
 import { Relay, TestNode } from './bench.js';
 
 const meta = { index: 9, term: 2, configuration: { members: [] } };
+const file = (name: string) => readFileSync(`test/transport/fixtures/revocation/${name}`, 'utf8');
+/** The certificate of a member, and the list of revoked ones that it has. */
+const issued = (who: string, list: string): WireSecurity => ({
+  mode: 'tls',
+  name: 'members.conclave.test',
+  ca: file('authority.pem'),
+  cert: file(`${who}.pem`),
+  key: file(`${who}.key`),
+  crl: file(`${list}.crl`),
+});
 
 describe('a state sent over the wire', () => {
   let a: TestNode;
@@ -65,6 +77,26 @@ describe('a state sent over the wire', () => {
     expect(await send()).equal(true);
     expect(sink.got).eql(chunks);
     expect(closed).equal(1);
+  });
+
+  it('is not sent on to a node whose certificate is revoked meanwhile', async () => {
+    const from = await new TestNode('a', { security: issued('first', 'none') }).listen();
+    const to = await new TestNode('b', { security: issued('second', 'none') }).listen();
+    try {
+      from.wire.setMembers([{ id: 'b', address: to.address }]);
+      from.source = () => source({ chunk: async () => ({ data: Buffer.from('x'), last: false }) });
+      const sink = new Sink();
+      sink.onWrite = async (number) => {
+        if (number === 0) from.wire.reload(issued('first', 'second'));
+      };
+      to.sink = async () => sink;
+      const sent = new Promise((done) => from.wire.sendSnapshot('b', message, done));
+      expect(await sent).equal(false);
+      expect(sink.next).lessThan(10);
+    } finally {
+      await from.wire.close();
+      await to.wire.close();
+    }
   });
 
   it('sends a few chunks while the first are stored, and no more', async () => {
