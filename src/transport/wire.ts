@@ -167,7 +167,9 @@ export class Wire {
       const left = this.#members.has(id) && !next.has(id);
       const moved = next.has(id) && next.get(id) !== peer.address;
       if (left || moved) this.#drop(id);
-      if (left) this.#subjects.forget(id);
+      if (!left) continue;
+      this.#subjects.forget(id);
+      this.#sending.get(id)?.stop();
     }
     this.#members = next;
     for (const id of next.keys()) this.#peer(id);

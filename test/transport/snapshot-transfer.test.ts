@@ -154,6 +154,18 @@ describe('a state sent over the wire', () => {
     expect(written.filter((number) => number < 2)).eql([0, 1]);
   });
 
+  it('is not sent on to a node that is no member any more', async () => {
+    a.source = source;
+    const sink = new Sink();
+    sink.onWrite = async (number) => {
+      if (number === 0) a.wire.setMembers([]);
+    };
+    b.sink = async () => sink;
+    expect(await send()).equal(false);
+    expect(closed).equal(1);
+    expect(sink.got).lengthOf.lessThan(chunks.length);
+  });
+
   it('fails if the receiver refuses it, a chunk is bad, or the source fails', async () => {
     a.source = source;
     b.sink = async () => undefined;
