@@ -27,11 +27,76 @@ function setUp() {
         sending.set(to, done);
       },
     },
+    clock: { now: () => 0 },
     appliedLog: { meta: () => META },
     mayCopy: () => true,
   } as unknown as CompactionParts;
   return { compaction: new Compaction(parts), reported, sending };
 }
+
+describe('replica: a member that was sent the state', () => {
+  /** A leader that has sent the state to `b` in 50 ms, and the index up to which it may cut. */
+  const sent = () => {
+    const leader = { nowMs: 0, match: 0, needed: 0 };
+    let done: (ok: boolean) => void = () => {};
+    const parts = {
+      clock: { now: () => leader.nowMs },
+      loop: {
+        role: { role: 'leader', term: 3, leader: 'a' },
+        elections: { votingSuspended: false },
+        snapshotSent: () => {},
+        status: () => ({ commit: 100, progress: [{ id: 'b', match: leader.match }] }),
+      },
+      wire: {
+        sendSnapshot: (_to: NodeId, _message: Message, end: (ok: boolean) => void) => {
+          done = end;
+        },
+      },
+      log: { firstIndex: () => 1 },
+      limits: { keepEntries: 10 },
+      appliedLog: {
+        meta: () => META,
+        cut: (_limits: unknown, needed: number) => {
+          leader.needed = needed;
+        },
+      },
+      records: () => 0,
+      mayCopy: () => true,
+    } as unknown as CompactionParts;
+    const compaction = new Compaction(parts);
+    compaction.sendSnapshot('b', offer('b', 3));
+    compaction.tick();
+    expect(leader.needed).to.equal(META.index);
+    leader.nowMs = 50;
+    done(true);
+    return { compaction, leader };
+  };
+
+  it('finds what it lacks in the log until it has caught up', () => {
+    const { compaction, leader } = sent();
+    for (const [match, needed] of [
+      [7, 8],
+      [60, 61],
+      [91, Infinity],
+      [60, Infinity],
+    ] as const) {
+      leader.match = match;
+      compaction.tick();
+      expect(leader.needed).to.equal(needed);
+    }
+  });
+
+  it('finds it no longer than sending took: the log must not grow for ever', () => {
+    const { compaction, leader } = sent();
+    leader.match = 7;
+    leader.nowMs = 100;
+    compaction.tick();
+    expect(leader.needed).to.equal(8);
+    leader.nowMs = 101;
+    compaction.tick();
+    expect(leader.needed).to.equal(Infinity);
+  });
+});
 
 describe('replica: a state that is sent again before the first transfer ends', () => {
   it('reports only the newer transfer, as a failure would start another one for ever', () => {

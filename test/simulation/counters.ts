@@ -125,7 +125,7 @@ const state: readonly Counter[] = [
   at(
     'snapshot transfers failed',
     'replica/log/compaction.js',
-    'this.#sending.delete(to);\n            loop.snapshotSent',
+    'this.#sending.delete(to);\n            if (ok)',
     '!ok',
   ),
 ];

@@ -1,7 +1,7 @@
 /** Compacts the log, and sends the state to followers that need entries which were dropped. */
 import type { Index, Message, NodeId, SnapshotMessage, SnapshotMeta } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
-import type { LogPort, MachinePort, WirePort } from '../ports.js';
+import type { ClockPort, LogPort, MachinePort, WirePort } from '../ports.js';
 import type { AppliedLog, CompactionLimits } from './applied-log.js';
 
 export interface CompactionParts {
@@ -9,6 +9,7 @@ export interface CompactionParts {
   readonly log: LogPort;
   readonly machine: MachinePort;
   readonly wire: WirePort;
+  readonly clock: Pick<ClockPort, 'now'>;
   readonly appliedLog: AppliedLog;
   readonly limits: CompactionLimits;
   /** Returns the number of records of the state. */
@@ -25,6 +26,12 @@ export class Compaction {
    * log is not compacted beyond them.
    */
   readonly #sending = new Map<NodeId, SnapshotMessage>();
+  /**
+   * The members that were sent the state, and until when the log keeps what they lack after it: for
+   * as long as sending took. Otherwise, while much is written, each of them would need the next
+   * state once it has one.
+   */
+  readonly #following = new Map<NodeId, number>();
   #cutting = false;
   #through: Index = 0;
 
@@ -41,7 +48,7 @@ export class Compaction {
     const { loop, machine, appliedLog, limits, records } = this.#parts;
     if (this.#cutting || loop.elections.votingSuspended) return;
     const positions = [...this.#sending.values()].map(({ meta }) => meta.index);
-    const needed = Math.min(...positions, Infinity);
+    const needed = Math.min(...positions, ...this.#lacking(), Infinity);
     const meta = appliedLog.cut(limits, needed, records()) ?? this.#ordered(needed);
     if (meta === undefined) return;
     this.#cutting = true;
@@ -54,6 +61,22 @@ export class Compaction {
    */
   cutThrough(index: Index): void {
     this.#through = Math.max(this.#through, index);
+  }
+
+  /** The first entries that the members lack which were sent the state and have not caught up. */
+  #lacking(): Index[] {
+    if (this.#following.size === 0) return [];
+    const { clock, limits, loop } = this.#parts;
+    const { progress, commit } = loop.status();
+    const nowMs = clock.now();
+    const lacking: Index[] = [];
+    for (const [id, untilMs] of this.#following) {
+      const match = progress.find((each) => each.id === id)?.match;
+      const isOver = match === undefined || commit - match < limits.keepEntries || nowMs > untilMs;
+      if (isOver) this.#following.delete(id);
+      else lacking.push(match + 1);
+    }
+    return lacking;
   }
 
   #ordered(needed: Index): SnapshotMeta | undefined {
@@ -105,11 +128,13 @@ export class Compaction {
    * would take it for the newer one's and begin another, which stops that one, and so on.
    */
   #send(to: NodeId, message: SnapshotMessage): void {
-    const { loop, wire } = this.#parts;
+    const { clock, loop, wire } = this.#parts;
+    const sinceMs = clock.now();
     this.#sending.set(to, message);
     wire.sendSnapshot(to, message, (ok) => {
       if (this.#sending.get(to) !== message) return;
       this.#sending.delete(to);
+      if (ok) this.#following.set(to, 2 * clock.now() - sinceMs);
       loop.snapshotSent(to, ok);
     });
   }
