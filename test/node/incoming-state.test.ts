@@ -206,6 +206,20 @@ describe('node: an incoming state', () => {
     expect(incoming.isArriving).to.equal(true);
   });
 
+  it('is not aborted for a dead connection that closes once the sender is back', async () => {
+    const { clock, incoming, sinkFor, store } = build();
+    const source = sourceOf(CHUNKS);
+    const first = await sinkFor(messageOf(source.meta), source.id);
+    await send(first, source, 1);
+    const again = await sinkFor(messageOf(source.meta), source.id);
+    first!.disconnected!();
+    clock.advance(2 * RECONNECT_MS);
+    expect([incoming.isArriving, store.aborts]).to.deep.equal([true, 0]);
+    again!.disconnected!();
+    clock.advance(2 * RECONNECT_MS);
+    expect([incoming.isArriving, store.aborts]).to.deep.equal([false, 1]);
+  });
+
   it('is not aborted while it makes progress, or while the disk is busy with it', async () => {
     const { clock, sinkFor, store, events } = build();
     const source = sourceOf(CHUNKS);

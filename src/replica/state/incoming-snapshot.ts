@@ -59,6 +59,8 @@ export const RECONNECT_MS = 2000;
 export class IncomingSnapshot {
   readonly #parts: IncomingSnapshotParts;
   #transfer: SnapshotTransfer | undefined;
+  /** Connections on which it arrives: a dead one may close after the sender has come back. */
+  #connections = 0;
   /** Cancels the look for progress. */
   #cancelWatch = (): void => {};
   /** Cancels the wait for a sender whose connection closed. */
@@ -98,6 +100,7 @@ export class IncomingSnapshot {
     if (term < loop.role.term || !loop.wants(meta)) return undefined;
     const present = this.#transfer as T | undefined;
     if (present?.id === id) {
+      this.#connections += 1;
       this.#cancelAwait();
       return present;
     }
@@ -105,6 +108,7 @@ export class IncomingSnapshot {
     present?.abort();
     const transfer: T = open(this.#eventsFor(message, () => transfer));
     this.#transfer = transfer;
+    this.#connections = 1;
     this.#watch(transfer);
     return transfer;
   }
@@ -135,7 +139,11 @@ export class IncomingSnapshot {
         this.#cancelWatch();
         this.#cancelAwait();
       },
-      disconnected: () => this.#awaitSender(self()),
+      disconnected: () => {
+        if (this.#transfer !== self()) return;
+        this.#connections -= 1;
+        if (this.#connections === 0) this.#awaitSender(self());
+      },
     };
   }
 
