@@ -62,9 +62,10 @@ export class Applier {
     this.#parts.disks.stateProgressed();
   }
 
-  /** Applies again from the next turn on. */
+  /** Applies again from the next turn on. What was waited for meanwhile is part of the past. */
   resume(): void {
     this.#isPaused = false;
+    this.#parts.disks.stateProgressed();
   }
 
   /** While an entry takes many turns, it is the disk of the state that they wait for. */

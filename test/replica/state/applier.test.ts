@@ -7,8 +7,8 @@ import { FakeClock, FakeLog, FakeMachine } from '../fakes.js';
 
 describe('replica: an entry that takes many turns to apply', () => {
   const HANG_TICKS = 10;
-
-  it('counts as a disk of the state that hangs, unless it takes further turns', () => {
+  /** A replica that is to apply one such entry. */
+  const build = () => {
     const [clock, log, machine] = [new FakeClock(), new FakeLog(), new FakeMachine()];
     const disks = new DiskWatch({ hangTicks: HANG_TICKS, tickMs: 20 });
     let resume: ((result: Result | undefined) => void) | undefined;
@@ -27,6 +27,11 @@ describe('replica: an entry that takes many turns to apply', () => {
       }
     };
     log.list = [{ kind: 'noop', index: 1, term: 1 }];
+    return { applier, clock, disks, machine, pass, resume: (to?: Result) => resume!(to) };
+  };
+
+  it('counts as a disk of the state that hangs, unless it takes further turns', () => {
+    const { applier, disks, machine, pass, resume } = build();
     pass(2 * HANG_TICKS);
     expect(disks.hang).to.equal(undefined);
     applier.applyUpTo(1);
@@ -38,8 +43,22 @@ describe('replica: an entry that takes many turns to apply', () => {
     pass(1);
     expect(disks.hang).to.match(/disk of the state has not caught up/);
     machine.isReplacing = false;
-    resume!({ ok: true, index: 1 });
+    resume({ ok: true, index: 1 });
     expect(disks.hang).to.equal(undefined);
+    pass(2 * HANG_TICKS);
+    expect(disks.hang).to.equal(undefined);
+  });
+
+  it('is not waited for once a state with it has arrived', () => {
+    const { applier, clock, disks, machine, pass, resume } = build();
+    applier.applyUpTo(1);
+    applier.pause();
+    machine.isReplacing = false;
+    resume(undefined);
+    machine.index = 1;
+    applier.resume();
+    clock.advance(20);
+    applier.applyUpTo(1);
     pass(2 * HANG_TICKS);
     expect(disks.hang).to.equal(undefined);
   });
