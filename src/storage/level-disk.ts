@@ -124,6 +124,7 @@ async function* slices<R>(iterator: {
 async function openDatabase<T extends string | Buffer>(
   dir: string,
   options: ConstructorParameters<typeof ClassicLevel<T, T>>[1],
+  advice: string,
 ): Promise<Database<T>> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   // In Node, `level` is classic-level, but its types omit what only classic-level has (getSync).
@@ -132,10 +133,12 @@ async function openDatabase<T extends string | Buffer>(
     await db.open();
   } catch (error) {
     const why = rootMessage(error);
-    if ((error as { cause?: { code?: string } }).cause?.code === 'LEVEL_LOCKED') {
+    const { code } = (error as { cause?: { code?: string } }).cause ?? {};
+    if (code === 'LEVEL_LOCKED') {
       throw new StorageError('locked', `${dir} is in use by another process (${why})`, error);
     }
-    throw new StorageError('failed', `${dir} cannot be opened: ${why}`, error);
+    const what = code === 'LEVEL_CORRUPTION' ? `${why}; ${advice}` : why;
+    throw new StorageError('failed', `${dir} cannot be opened: ${what}`, error);
   }
   return new LevelDatabase(db);
 }
@@ -158,11 +161,16 @@ export const LEVEL_DISK: Disk = {
   hasDatabase: async (dir) =>
     new NodeFolder(dir).names().some((name) => name.startsWith('MANIFEST-')),
   openBytes: (dir) =>
-    openDatabase<Buffer>(dir, {
-      keyEncoding: 'buffer',
-      valueEncoding: 'buffer',
-      compression: false,
-    }),
+    openDatabase<Buffer>(
+      dir,
+      { keyEncoding: 'buffer', valueEncoding: 'buffer', compression: false },
+      'this folder holds no data: remove it, and start the server again',
+    ),
   openText: (dir, { cacheBytes }) =>
-    openDatabase<string>(dir, { cacheSize: cacheBytes, writeBufferSize: WRITE_BUFFER_BYTES }),
+    openDatabase<string>(
+      dir,
+      { cacheSize: cacheBytes, writeBufferSize: WRITE_BUFFER_BYTES },
+      'move this folder away and start the server again, so that it gets the state from its log ' +
+        'or its peers',
+    ),
 };

@@ -320,6 +320,14 @@ describe('state on a corrupt disk', () => {
     await folders.reopenState(state, dir);
   });
 
+  it('says what to do if the files of LevelDB itself are damaged', async () => {
+    const dir = await filled();
+    await writeFile(join(dir, 'CURRENT'), 'MANIFEST-009999');
+    const error = await failure(folders.state(dir));
+    expect(error).instanceOf(StorageError).property('code').equal('failed');
+    expect(String(error)).match(/cannot be opened: .*; move this folder away and start the server/);
+  });
+
   it('reports the first failed write once, and fails pending flushes', async () => {
     const state = await folders.state(await folders.make());
     failBatches(state, 'IO error: EIO');
