@@ -289,6 +289,16 @@ describe('node: joining', () => {
 
   it('it is refused by a server that is alone, too', () => refuseNonMember('a'));
 
+  it('a server that moves to the address of another member logs why it cannot', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    await cluster.startAll('a', 'b', 'c');
+    await cluster.stop('c');
+    const address = cluster.address('b');
+    await cluster.start('c', { advertise: address });
+    const why = `the leader refuses the new address of this node: The address ${address} belongs`;
+    await cluster.until(() => cluster.logCount('c', `warn ${why}`) > 0);
+  });
+
   it('a member that was away accepts a new leader once another member vouches for it', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd']);
     const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];

@@ -124,7 +124,11 @@ export class Join {
     log('info', text, 'address_changed');
     const request = { type: 'add' as const, server: this.#facts() };
     for (const { id } of members) if (id !== nodeId) rpc.notify(id, request, AGAIN_MS);
-    rpc.callLeader(request, AGAIN_MS, () => {});
+    rpc.callLeader(request, AGAIN_MS, (response) => {
+      if (response.type !== 'refused' || response.refusal.code === 'no_leader') return;
+      const why = `the leader refuses the new address of this node: ${reasonOf(response)}`;
+      log('warn', why, 'address_changed');
+    });
     clock.after(AGAIN_MS, () => this.#announce());
   }
 
