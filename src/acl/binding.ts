@@ -15,6 +15,7 @@ import { interpolate } from '../languages/hil.js';
 import { didYouMean } from '../languages/suggest.js';
 import { type Problem, positionAt } from '../languages/syntax.js';
 import { isIdentityName, isPolicyName, isRoleName } from './names.js';
+import type { Steps } from './steps.js';
 import {
   TEMPLATES,
   type TemplateVariables,
@@ -270,19 +271,18 @@ export interface BindContext {
 }
 
 /**
- * Computes the rights that the rules bind to an identity. One matching rule with an invalid name
- * fails the whole login.
+ * Computes the rights that the rules bind to an identity, one rule in each step: a method may have
+ * thousands of them. One matching rule with an invalid name fails the whole login.
  */
-export function bind(context: BindContext): BindOutcome {
-  const { rules, identity } = context;
-  const matching = rules.filter(({ Selector = '' }) => selects(Selector, identity, context.shape));
-  if (matching.length === 0) {
-    const reason = `none of the ${rules.length} binding rules matches`;
-    return { ok: false, code: 'no_rule', reason };
-  }
+export function* bind(context: BindContext): Steps<BindOutcome> {
+  const { rules, identity, shape } = context;
   const bound = new Collector(context);
-  for (const rule of matching) {
-    const { BindType } = rule;
+  let matching = 0;
+  for (const rule of rules) {
+    yield;
+    const { BindType, Selector = '' } = rule;
+    if (!selects(Selector, identity, shape)) continue;
+    matching += 1;
     const computed: Computed = isBindType(BindType)
       ? compute({ ...rule, BindType }, identity.variables)
       : { ok: false, reason: `unknown BindType ${JSON.stringify(BindType)}`, field: 'BindName' };
@@ -291,7 +291,9 @@ export function bind(context: BindContext): BindOutcome {
     }
     bound.add(BindType as BindType, computed.name, computed.variables);
   }
-  return bound.outcome();
+  if (matching > 0) return bound.outcome();
+  const reason = `none of the ${rules.length} binding rules matches`;
+  return { ok: false, code: 'no_rule', reason };
 }
 
 const label = ({ ID }: BindingRule): string =>

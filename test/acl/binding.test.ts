@@ -9,6 +9,7 @@ import {
   checkBindingRule,
   type IdentityShape,
 } from '../../src/acl/binding.js';
+import { atOnce } from '../../src/acl/steps.js';
 
 /** Characters that have a special meaning somewhere. */
 const ODD = [...'aZ0-_/."\\${}\n\0 İßé\ufffd\u2028😀'];
@@ -149,7 +150,7 @@ const login = (
       name.toLowerCase() === 'admin' ? { ID: 'r-1', Name: 'Admin' } : undefined,
     policyByName: (name) => (name === 'ops/read' ? { ID: 'p-1', Name: name } : undefined),
   };
-  return bind(context);
+  return atOnce(bind(context));
 };
 
 describe('binding rules at login', () => {

@@ -12,6 +12,7 @@ import {
   bind,
   checkBindingRule,
 } from '../../src/acl/binding.js';
+import { atOnce } from '../../src/acl/steps.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import type { LoginFault } from '../../src/service/login/types.js';
 import { LOGIN_DEFAULTS } from '../support/defaults.js';
@@ -112,7 +113,7 @@ class Small {
     const verdict = await type?.validate(method.Config, bearerToken, at);
     if (type === undefined || verdict === undefined) throw new Error('no such type');
     if (!verdict.ok) return verdict;
-    return bind({
+    const binding = bind({
       identity: verdict.identity,
       shape: type.shapeOf(method.Config),
       rules: [...this.rules.values()].filter(({ AuthMethod }) => AuthMethod === method.Name),
@@ -120,6 +121,7 @@ class Small {
       roleByName: (name) => this.links.get(`role ${name}`),
       policyByName: (name) => this.links.get(`policy ${name}`),
     });
+    return atOnce(binding);
   }
 
   /** The token has the recorded names, and no others where the record is exact. */

@@ -1,7 +1,7 @@
 /** Use cases of auth methods. The type of a method decides what its Config may hold. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkBindingRule, type IdentityShape, selectorProblem } from '../../acl/binding.js';
 import { isNamespaceName } from '../../acl/names.js';
+import type { Steps } from '../../acl/steps.js';
 import { ApiError, type Refusal, refusal, refuseIf, reject } from '../../base/errors.js';
 import { formatDuration } from '../../languages/duration.js';
 import type { Sent } from '../../languages/fields.js';
@@ -13,6 +13,8 @@ import { loginLifeMs } from '../../state/login-limits.js';
 import { type AuthMethod, type MethodSet, methods } from '../../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { hideSecrets, keepSecrets } from '../../state/put-form.js';
+import type { BindingRule } from '../../state/rules.js';
+import { inSlices } from '../common/event-loop.js';
 import type { Service } from '../common/types.js';
 import { mayWrite, settled, type Write } from '../common/writing.js';
 import type { AuthMethodTypes } from '../login/index.js';
@@ -140,9 +142,6 @@ export async function issuerRefusal(
 /** The keys of a Config match in any letter case. */
 const IDENTITY_CLAIM = /^identityclaim$/i;
 
-/** Binding rules that are checked in one turn of the event loop. */
-const RULES_PER_TURN = 100;
-
 /**
  * Throws ApiError if a valid binding rule names a claim that the new Config no longer maps. A rule
  * that is written at the same moment is missed; it then matches no login.
@@ -155,13 +154,26 @@ async function keepsItsRules(
 ): Promise<void> {
   const [was, is] = [type.shapeOf(before.Config), type.shapeOf(config)];
   if (knowsAllOf(is, was)) return;
-  for (const [at, rule] of rulesOf(service.view, before).entries()) {
-    if (at % RULES_PER_TURN === RULES_PER_TURN - 1) await nextTurn();
-    const problem = checkBindingRule(rule, is, before.Namespace);
-    if (problem === undefined || checkBindingRule(rule, was, before.Namespace)) continue;
-    const why = `Invalid Auth Method: binding rule ${rule.ID} needs what this Config no longer maps: ${problem.message}`;
-    reject('conflict', why, { pointer: '/Config', hint: 'change or delete the rule first' });
+  const unfit = await inSlices(unfitRule(rulesOf(service.view, before), was, is), 'lint');
+  if (unfit === undefined) return;
+  const why = `Invalid Auth Method: binding rule ${unfit.ID} needs what this Config no longer maps: ${unfit.message}`;
+  reject('conflict', why, { pointer: '/Config', hint: 'change or delete the rule first' });
+}
+
+/** Returns the first rule that fits one shape and not another, and why. Each step checks one. */
+function* unfitRule(
+  rules: readonly BindingRule[],
+  was: IdentityShape,
+  is: IdentityShape,
+): Steps<{ readonly ID: string; readonly message: string } | undefined> {
+  for (const rule of rules) {
+    yield;
+    const { ID, Namespace } = rule;
+    const problem = checkBindingRule(rule, is, Namespace);
+    if (problem === undefined || checkBindingRule(rule, was, Namespace)) continue;
+    return { ID, message: problem.message };
   }
+  return undefined;
 }
 
 /** Whether rules that are valid for one shape are valid for another. */

@@ -134,7 +134,7 @@ export class Subjects {
         return yield* this.#identity({ ns, name }, id.slice(name.length + 1));
       }
       case 'jwt':
-        return this.#proven(proof);
+        return yield* this.#proven(proof);
       default:
         return yield* this.#mapped(subject, proof);
     }
@@ -244,11 +244,11 @@ export class Subjects {
     if (From === 'tokens') return yield* this.#identity({ ns, name }, subject.id);
     if (!this.#mayRead(ns)) return NOT_ASKED;
     if (this.#view.get(keys.method(ns, name)) === undefined) return unknown(NO_METHOD, ns);
-    return this.#proven(proof);
+    return yield* this.#proven(proof);
   }
 
   /** Returns the token that a login would make. */
-  #proven({ method: place, outcome }: Proof): Found {
+  *#proven({ method: place, outcome }: Proof): Finding {
     const refused = (code: string): NoHolder => ({
       code: code === 'blocked' ? 'blocked' : 'refused',
       reason: `the login is refused${this.#mayRead(place.ns) ? `: ${code}` : ''}`,
@@ -261,7 +261,7 @@ export class Subjects {
     const { identity, subject, who } = outcome;
     const shape = methodTypes.get(method.Type)!.shapeOf(method.Config);
     const verified = { identity, subject, who, shape, datacenter, nowMs: nowMs() };
-    const judged = judgeLogin(this.#view, method, { ...verified, ignoresLimit: true });
+    const judged = yield* judgeLogin(this.#view, method, { ...verified, ignoresLimit: true });
     if (!judged.ok) return refused(judged.code);
     const { ns, token: content } = judged.grant;
     const { Policies, Roles, Local: _, ...grants } = content;

@@ -66,7 +66,7 @@ export async function explainLogin(
   const at = { namespace: method.Namespace, nowMs: atMs };
   const known = await methodTypes.get(method.Type)!.examine(method.Config, shown, at);
   const secrets = secretsOf(method, shown);
-  // The login is decided in one turn, as one is after its bearer token is verified.
+  // The login is decided by the state that it finds once its bearer token is verified.
   const now = { caller, options: { ...options, mode: 'stale' } as const };
   const decided = await readState(service, now, (context) => {
     mustRead(context.authorizer, ns);
@@ -133,7 +133,6 @@ class LoginExplanation {
   readonly #hide: Hide;
   readonly #all: readonly BindingRule[];
   readonly #ns: string | undefined;
-  readonly #outcome: { readonly fault?: LoginFault; readonly grant?: LoginGrant };
   /** Whether the token would be in a namespace that the caller may not read. */
   readonly #isHidden: boolean;
 
@@ -150,7 +149,6 @@ class LoginExplanation {
     this.#hide = about.hide;
     const { known } = examined;
     this.#all = known === undefined ? [] : rulesOf(context.view, method);
-    this.#outcome = this.#judged();
     this.#ns = known && namespaceOfToken(method, known.identity, this.#shape);
     const mayRead = (ns: string): boolean =>
       context.authorizer.allowed('acl', 'read', undefined, ns);
@@ -164,7 +162,7 @@ class LoginExplanation {
   *answer(index: number): Steps<object> {
     const method = this.#method;
     const examined = this.#examined;
-    const { fault, grant } = this.#outcome;
+    const { fault, grant } = yield* this.#judged();
     const isShown = grant !== undefined && !this.#isHidden;
     const rules = yield* this.#rules();
     const rights = isShown ? yield* this.#rights(grant) : { Rights: null, Truncated: false };
@@ -198,13 +196,13 @@ class LoginExplanation {
   }
 
   /** Decides the login. A fault of the bearer token precedes those of the rules. */
-  #judged(): { readonly fault?: LoginFault; readonly grant?: LoginGrant } {
+  *#judged(): Steps<{ readonly fault?: LoginFault; readonly grant?: LoginGrant }> {
     const { fault, known } = this.#examined;
     if (fault !== undefined || known === undefined) return { fault: fault! };
     const { datacenter, nowMs } = this.#parts;
     const at = { datacenter, nowMs: nowMs() };
     const verified = { ...known, shape: this.#shape, ...at, rules: this.#all };
-    const outcome = judgeLogin(this.#context.view, this.#method, verified);
+    const outcome = yield* judgeLogin(this.#context.view, this.#method, verified);
     return outcome.ok ? { grant: outcome.grant } : { fault: outcome };
   }
 

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { bind, type Identity, type IdentityShape, selects } from '../../acl/binding.js';
 import { isNamespaceName } from '../../acl/names.js';
+import type { Steps } from '../../acl/steps.js';
 import { interpolate } from '../../languages/hil.js';
 import { blockOf, type IdentityBlock } from '../../state/identity-blocks.js';
 import { keys } from '../../state/keys.js';
@@ -46,12 +47,17 @@ export interface LoginGrant {
   readonly lifeMs: number | undefined;
 }
 
-/** Decides a login by the present state. */
-export function judgeLogin(
+/** What a login may do, or why it is refused. */
+export type LoginOutcome =
+  | { readonly ok: true; readonly grant: LoginGrant }
+  | ({ readonly ok: false } & LoginFault);
+
+/** Decides a login. Where the state changes between two steps, apply decides by what it is then. */
+export function* judgeLogin(
   view: View,
   method: AuthMethod,
   { identity, subject, who, shape, datacenter, nowMs, ...more }: VerifiedLogin,
-): { readonly ok: true; readonly grant: LoginGrant } | ({ readonly ok: false } & LoginFault) {
+): Steps<LoginOutcome> {
   const { replaces, ignoresLimit, rules } = more;
   const refused = (code: LoginFault['code'], reason: string) =>
     ({ ok: false, code, reason }) as const;
@@ -62,8 +68,8 @@ export function judgeLogin(
   if (ns === undefined) return refused('namespace', 'NamespaceRules name no namespace');
   const closed = namespaceProblem(view, ns);
   if (closed !== undefined) return refused('namespace', closed.message);
-  const outcome = bind({
-    rules: rules ?? rulesOf(view, method),
+  const outcome = yield* bind({
+    rules: rules ?? (yield* readRules(view, method)),
     identity,
     shape,
     datacenter,
@@ -117,6 +123,18 @@ export function rulesOf(
 ): BindingRule[] {
   const ids = take(keysBelow(view, 'rule-by-method', Namespace, Name.toLowerCase()), most);
   return ids.map((key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!);
+}
+
+/** Returns the binding rules of a method, one read in each step. */
+function* readRules(view: View, { Namespace, Name }: AuthMethod): Steps<BindingRule[]> {
+  const rules: BindingRule[] = [];
+  for (const key of [...keysBelow(view, 'rule-by-method', Namespace, Name.toLowerCase())]) {
+    // it may have been deleted since the last step
+    const rule = stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)));
+    if (rule !== undefined) rules.push(rule);
+    yield;
+  }
+  return rules;
 }
 
 /** Returns lookups of roles and policies by name in the namespace of the new token. */

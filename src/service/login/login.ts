@@ -9,6 +9,7 @@ import type { AuthMethod } from '../../state/methods.js';
 import { loginAuthor } from '../../state/stamp.js';
 import type { TokenLogin, TokenLogout } from '../../state/token-login.js';
 import { shown } from '../acl/tokens.js';
+import { inSlices } from '../common/event-loop.js';
 import type { Requester, Service } from '../common/types.js';
 import { methodUse, type UsageBook } from '../usage/book.js';
 import type { AuthMethodTypes } from './index.js';
@@ -157,7 +158,7 @@ async function createToken(
   const shape = methodTypes.get(method.Type)!.shapeOf(method.Config);
   const at = parts.nowMs();
   const known = { identity, subject, who, shape, datacenter, nowMs: at, replaces };
-  const outcome = judgeLogin(service.view, method, known);
+  const outcome = await inSlices(judgeLogin(service.view, method, known), 'login');
   if (!outcome.ok) return refuseLogin(parts, method, { ...outcome, who });
   const { grant } = outcome;
   const place = { ns: method.Namespace, name: method.Name };
