@@ -65,7 +65,8 @@ async function writeMethod(
   const key = keys.method(write.ns, wanted);
   const before = await settled(service, write, (view) => stored<AuthMethod>(view, key));
   const type = typeOf(types, body, before);
-  const kept = keepSecrets('method', { Config: body.Config ?? {} }, before);
+  const given = { Config: body.Config ?? {} };
+  const kept = keepSecrets('method', given, before);
   if ('problem' in kept) throw new ApiError(kept.problem);
   const Config = kept.body['Config'] as AuthMethod['Config'];
   const fields = commonFields(body);
@@ -93,12 +94,34 @@ async function writeMethod(
     ...(namesClaim && { identityClaim: true }),
     ...(type.name === 'oidc' && { oidcKey: newKey() }),
   };
-  const written = await service.write(write, command);
+  const isKept = kept.body !== given;
+  const written = await (isKept
+    ? writeKept(service, write, command, before!.ModifyIndex)
+    : service.write(write, command));
   if (loginLifeMs(service.view, method) === undefined) {
     const what = 'an auth method without MaxTokenTTL makes tokens that never expire';
     logger.warn({ event: 'tokens_never_expire', ...shown }, what);
   }
   return isHidden(written) ? withoutSecrets(written) : written;
+}
+
+/**
+ * Writes a method with secrets of its version `index`, unless another write has changed it
+ * meanwhile: they may not be those of now. Throws ApiError.
+ */
+async function writeKept(
+  service: Service,
+  write: Write,
+  command: MethodSet,
+  index: number,
+): Promise<string> {
+  if (write.match !== undefined && write.match !== 'any') return service.write(write, command);
+  return service.write({ ...write, match: [index] }, command).catch((error: unknown) => {
+    const isMoved = error instanceof ApiError && error.refusal.code === 'precondition_failed';
+    if (!isMoved) throw error;
+    const name = JSON.stringify(command.method.Name);
+    return reject('conflict', `Other requests are changing auth method ${name}: try again`);
+  });
 }
 
 /** Throws ApiError if tokens of a method would never expire. */
