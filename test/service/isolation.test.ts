@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { ApiError } from '../../src/base/errors.js';
 import type { ReadOptions, ReadUseCase } from '../../src/service/common/types.js';
+import { browserMethods } from '../../src/service/oidc/logins.js';
 import type { Command } from '../../src/state/types.js';
 import { aCommand, fitted } from '../state/commands.js';
 import { listItems } from './list-items.js';
-import { callerOf, MANAGER, Solo } from './solo.js';
+import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 import { useCasesOf } from './use-cases.js';
 
 const SECRET = '99999999-aaaa-4aaa-8aaa-000000000001';
@@ -157,5 +158,33 @@ describe('namespaces are isolated', () => {
     expect(why).to.be.instanceOf(ApiError).with.property('status', 403);
     const missing = await solo.service.read(MANAGER, now, namespace.read('default', 'green'));
     expect(missing.value).to.equal(undefined);
+  });
+});
+
+describe('the list of a login page', () => {
+  const method = (Name: string, Type: string) =>
+    ({
+      type: 'method.set',
+      v: 1,
+      ns: 'red',
+      method: { Name, Type, Config: {} },
+    }) as unknown as Command;
+  const list = async (solo: Solo, ns: string, caller = NOBODY) =>
+    solo.service.read(caller, now, browserMethods(ns));
+
+  it('tells strangers nothing of a namespace without such methods', async () => {
+    const solo = twoNamespaces([method('a', 'jwt')]);
+    expect(await list(solo, 'red')).to.deep.equal(await list(solo, 'blue'));
+    expect((await list(solo, 'red', READER)).index).to.be.above(1);
+  });
+
+  it('tells strangers nothing of other methods', async () => {
+    const solo = twoNamespaces([method('a', 'oidc')]);
+    const before = await list(solo, 'red');
+    expect(JSON.parse(before.value)).to.have.length(1);
+    solo.must(method('b', 'jwt'));
+    expect(await list(solo, 'red')).to.deep.equal(before);
+    solo.must(method('a', 'oidc'));
+    expect((await list(solo, 'red')).index).to.be.above(before.index);
   });
 });

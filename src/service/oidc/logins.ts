@@ -16,6 +16,7 @@ import type { AuthMethod } from '../../state/methods.js';
 import { isUsed, KEY_BYTES, type OidcRotate, type Once, oidcKeys } from '../../state/oidc.js';
 import { isOfMethod } from '../../state/token-login.js';
 import { identityOf, isAlive, type Token, tokenBySecret } from '../../state/tokens.js';
+import { isHidden } from '../common/reading.js';
 import type { ReadUseCase, Requester, Service } from '../common/types.js';
 import { FetchFault } from '../login/exchange.js';
 import {
@@ -201,21 +202,26 @@ export async function oidcLogout(parts: LoginParts, requester: Requester): Promi
   }
 }
 
-/** Lists the methods of a namespace by which a browser can log in. Needs no right. */
+/**
+ * Lists the methods of a namespace by which a browser can log in. Needs no right. The index tells
+ * callers without one nothing of other methods.
+ */
 export const browserMethods =
   (ns: string): ReadUseCase<string> =>
-  ({ view }) => {
+  ({ view, authorizer }) => {
     const all = [...keysBelow(view, 'method', ns)].map((key) => stored<AuthMethod>(view, key)!);
-    const shown = all
-      .filter(({ Type }) => Type === 'oidc')
-      .map(({ Name, DisplayName = '', Namespace }) => ({
-        Name,
-        DisplayName,
-        Kind: 'oidc',
-        Namespace,
-      }));
+    const found = all.filter(({ Type }) => Type === 'oidc');
+    const shown = found.map(({ Name, DisplayName = '', Namespace }) => ({
+      Name,
+      DisplayName,
+      Kind: 'oidc',
+      Namespace,
+    }));
     const list = keys.index('method', ns);
-    return { value: JSON.stringify(shown), index: Number(view.get(list) ?? 0), keys: [list] };
+    const index = isHidden(authorizer, ns)
+      ? Math.max(0, ...found.map(({ ModifyIndex }) => ModifyIndex))
+      : Number(view.get(list) ?? 0);
+    return { value: JSON.stringify(shown), index, keys: [list] };
   };
 
 /** Makes a new key for what clients keep of logins. Returns the index. */
