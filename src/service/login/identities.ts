@@ -55,6 +55,8 @@ export async function revokeIdentities(
   const { service } = parts;
   const { DryRun = true, BlockFor, Reason } = body;
   const access = DryRun ? 'read' : 'write';
+  // Before the check: no leader authorises a dry run again.
+  await service.catchUp(requester.timeoutMs);
   await service.permit(requester, (authorizer) =>
     authorizer.denial('acl', access, undefined, place.ns),
   );
@@ -62,7 +64,6 @@ export async function revokeIdentities(
   const nowMs = parts.nowMs();
   const until = BlockFor === undefined ? undefined : untilOf(BlockFor, nowMs);
   const writer = reasoned(requester, Reason);
-  await service.catchUp(requester.timeoutMs);
   mustBeKept(service.view);
   const method = methodAt(service.view, place);
   const found = await parts.longWork.runSoon(

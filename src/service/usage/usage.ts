@@ -189,6 +189,8 @@ export async function cleanUp(
   const { DryRun = true, UnusedFor, KeepPerIdentity, Reason } = body;
   const access = DryRun ? 'read' : 'write';
   const home = ns === '*' ? undefined : ns;
+  // Before the check: no leader authorises a dry run again.
+  await service.catchUp(requester.timeoutMs);
   const authorizer = await service.permit(requester, (of) =>
     home === undefined && of.anywhere('acl', access)
       ? undefined
@@ -202,7 +204,6 @@ export async function cleanUp(
     reject('conflict', 'Not every member has reported which tokens it has seen lately', {
       hint: 'try again in a few minutes',
     });
-  await service.catchUp(requester.timeoutMs);
   const { view } = service;
   mustBeKept(view);
   const places = listedNamespaces(view, authorizer, ns);
