@@ -53,6 +53,8 @@ const TOO_MANY_FIT =
 /** The time at which a JWT is checked, and the namespace of the method. */
 type At = Parameters<AuthMethodType['validate']>[2];
 
+const NO_MAPPINGS = { values: new Map(), lists: new Map() } as const;
+
 /** Why a JWT is not accepted. Never leaves this file. */
 class TokenFault extends Error {
   readonly code: LoginReason;
@@ -121,11 +123,23 @@ export class JwtMethod implements AuthMethodType {
   }
 
   shapeOf(config: unknown): IdentityShape {
-    return shapeOfMappings(this.#read(config).mappings);
+    const mappings = this.#accepted(config)?.mappings ?? NO_MAPPINGS;
+    return shapeOfMappings(mappings);
   }
 
-  vouched(config: unknown, id: string, others: Claims): Claims {
-    return withClaim(others, this.#read(config).identityClaim, id);
+  vouched(config: unknown, id: string, others: Claims): Claims | undefined {
+    const read = this.#accepted(config);
+    return read && withClaim(others, read.identityClaim, id);
+  }
+
+  /** Reads a Config; undefined for one of an earlier release that is not accepted any more. */
+  #accepted(config: unknown): JwtConfig | undefined {
+    try {
+      return this.#read(config);
+    } catch (error) {
+      if (!(error instanceof ConfigFault)) throw error;
+      return undefined;
+    }
   }
 
   async validate(config: unknown, bearerToken: string, at: At): Promise<Verdict> {

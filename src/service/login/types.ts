@@ -208,7 +208,7 @@ export interface AuthMethodType {
     id: string,
     others: Readonly<Record<string, unknown>>,
   ): Readonly<Record<string, unknown>> | undefined;
-  /** Returns what selectors and names may refer to with an accepted Config. Pure. */
+  /** Returns what selectors and names may refer to: nothing if the Config is not accepted. Pure. */
   shapeOf(config: unknown): IdentityShape;
 }
 

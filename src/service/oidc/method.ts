@@ -87,7 +87,7 @@ export class OidcMethod implements AuthMethodType {
     return this.#jwt.shapeOf(config);
   }
 
-  vouched(config: unknown, id: string, others: Claims): Claims {
+  vouched(config: unknown, id: string, others: Claims): Claims | undefined {
     return this.#jwt.vouched(config, id, others);
   }
 
