@@ -19,7 +19,10 @@ export function normalTime(text: string): string | undefined {
   // Date.parse takes the 30th of February for the 2nd of March
   if (!new Date(midnight).toISOString().startsWith(day)) return undefined;
   const digits = fraction.replace(/0+$/, '');
-  return new Date(ms).toISOString().replace('.000Z', `${digits === '' ? '' : `.${digits}`}Z`);
+  const normal = new Date(ms).toISOString();
+  // RFC 3339 has years from 0 to 9999, of which a zone may lead out
+  if (!TIME.test(normal)) return undefined;
+  return normal.replace('.000Z', `${digits === '' ? '' : `.${digits}`}Z`);
 }
 
 /** Milliseconds since the epoch as a time in normal form. */

@@ -111,6 +111,8 @@ describe('times', () => {
       ['2030-01-01', undefined],
       ['2030-01-01T00:00:00', undefined],
       ['2030-01-01T25:00:00Z', undefined],
+      ['9999-12-31T23:59:59-01:00', undefined],
+      ['0000-01-01T00:00:00+01:00', undefined],
       ['tomorrow', undefined],
     ];
     for (const [given, normal] of forms) expect(normalTime(given), given).to.equal(normal);
