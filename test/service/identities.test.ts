@@ -299,6 +299,14 @@ describe('an identity', function () {
     ]);
   });
 
+  it('cannot log in past a block of its prefix by a name that is stored as a hash', async () => {
+    await revoke({ SubjectPrefix: 'a/', BlockFor: '1h', DryRun: false });
+    const long = await loginBody(`a/${'x'.repeat(600)}`, 'jwt1');
+    const { ReasonCode } = await client.must('POST /acl/login/explain', long);
+    const { status } = await client.ask('POST /acl/login', long, '');
+    expect([ReasonCode, status]).to.deep.equal(['blocked', 403]);
+  });
+
   it('that is blocked is listed until the block is over', async () => {
     await client.must('PUT /namespace', { Name: 'red' });
     await method('jwt1', 'red');

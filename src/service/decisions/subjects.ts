@@ -258,9 +258,9 @@ export class Subjects {
     if (method === undefined) return refused('unknown_method');
     if (!outcome.ok) return refused(outcome.code);
     const { methodTypes, datacenter, nowMs } = this.#parts;
-    const { identity, subject, who } = outcome;
+    const { identity, subject, who, named } = outcome;
     const shape = methodTypes.get(method.Type)!.shapeOf(method.Config);
-    const verified = { identity, subject, who, shape, datacenter, nowMs: nowMs() };
+    const verified = { identity, subject, who, named, shape, datacenter, nowMs: nowMs() };
     const judged = yield* judgeLogin(this.#view, method, { ...verified, ignoresLimit: true });
     if (!judged.ok) return refused(judged.code);
     const { ns, token: content } = judged.grant;
@@ -269,8 +269,8 @@ export class Subjects {
       links.map(({ ID = '' }) => ({ ID }));
     const token = draftToken(ns, { Policies: ids(Policies), Roles: ids(Roles), ...grants });
     const { Name: AuthMethod, Namespace } = method;
-    const named = { AuthMethod, Namespace, Subject: who };
-    return this.#heldBy({ token, first: DRAFT }, Namespace, named);
+    const byIdentity = { AuthMethod, Namespace, Subject: who };
+    return this.#heldBy({ token, first: DRAFT }, Namespace, byIdentity);
   }
 
   #heldBy(collected: Collected, home: string, identity?: Identity): Found {

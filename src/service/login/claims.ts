@@ -82,14 +82,14 @@ export function withClaim(claims: Claims, key: string, text: string): Claims {
   )(claims) as Claims;
 }
 
-/**
- * Returns who the claims name where a key leads, as the Subject of an Identity; empty if there is
- * no text, number or boolean.
- */
-export function whoIn(claims: Claims, key: string): string {
+/** Returns whom the claims name where a key leads; empty if there is no text, number or boolean. */
+export function namedIn(claims: Claims, key: string): string {
   const claim = claimAt(claims, key);
-  return subjectOf((claim === undefined || claim === null ? '' : textOf(claim)) ?? '');
+  return (claim === undefined || claim === null ? '' : textOf(claim)) ?? '';
 }
+
+/** The same as the Subject of an Identity. */
+export const whoIn = (claims: Claims, key: string): string => subjectOf(namedIn(claims, key));
 
 /** Returns a text as a Subject: its SHA-256 if it is too long, or has control characters. */
 export const subjectOf = (text: string): string =>

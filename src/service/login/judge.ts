@@ -25,6 +25,8 @@ export interface VerifiedLogin {
   readonly subject: string;
   /** The Subject of its Identity; empty if it has none. */
   readonly who: string;
+  /** See `Verdict`. */
+  readonly named?: string | undefined;
   readonly shape: IdentityShape;
   readonly datacenter: string;
   /** Milliseconds since the epoch. */
@@ -56,13 +58,13 @@ export type LoginOutcome =
 export function* judgeLogin(
   view: View,
   method: AuthMethod,
-  { identity, subject, who, shape, datacenter, nowMs, ...more }: VerifiedLogin,
+  { identity, subject, who, named, shape, datacenter, nowMs, ...more }: VerifiedLogin,
 ): Steps<LoginOutcome> {
   const { replaces, ignoresLimit, rules } = more;
   const refused = (code: LoginFault['code'], reason: string) =>
     ({ ok: false, code, reason }) as const;
   const place = { ns: method.Namespace, name: method.Name };
-  const block = blockOf(view, place, who, nowMs);
+  const block = blockOf(view, place, who, nowMs) ?? blockOf(view, place, named, nowMs);
   if (block !== undefined) return blockedFault(block);
   const ns = namespaceOfToken(method, identity, shape);
   if (ns === undefined) return refused('namespace', 'NamespaceRules name no namespace');

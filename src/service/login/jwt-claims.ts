@@ -3,7 +3,7 @@
  * the first fault; an explanation shows all.
  */
 import type { Identity } from '../../acl/binding.js';
-import { type Claims, mapClaims, whoIn } from './claims.js';
+import { type Claims, mapClaims, namedIn, subjectOf as whoOf } from './claims.js';
 import type { JwtConfig } from './jwt-config.js';
 import type { CheckName, LoginFault } from './types.js';
 
@@ -22,6 +22,8 @@ export interface JudgedClaims {
   readonly subject: string;
   /** The Subject of the Identity; see `Verdict`. */
   readonly who: string;
+  /** See `Verdict`. */
+  readonly named: string;
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -78,12 +80,14 @@ export function judgeClaims(
     ...(mapped.ok ? [] : [{ check: 'claims', code: 'claims', reason: mapped.reason } as const]),
   ].filter(({ check }) => !unjudged.has(check));
   const identity = mapped.ok ? mapped.identity : undefined;
+  const named = namedIn(claims, config.identityClaim);
   return {
     faults: found.filter(({ check }) => only.has(check)),
     unjudged,
     identity,
     subject: subjectOf(claims, identity),
-    who: whoIn(claims, config.identityClaim),
+    who: whoOf(named),
+    named,
   };
 }
 

@@ -39,7 +39,7 @@ interface Found {
 export function examined(claims: Claims, config: JwtConfig, found: Found): Examined {
   const { nowMs, only } = found;
   const judged = judgeClaims(claims, config, nowMs, only);
-  const { faults, identity, subject, who } = judged;
+  const { faults, identity, subject, who, named } = judged;
   const { code } = found.fault ?? {};
   const isUnsigned = code === 'signature' || code === 'unreachable';
   const signature = isUnsigned ? found.fault : undefined;
@@ -49,7 +49,7 @@ export function examined(claims: Claims, config: JwtConfig, found: Found): Exami
     checks,
     fault: only === undefined ? found.fault : faults[0],
     verified: only === undefined && !isUnsigned,
-    known: identity && { identity, subject, who },
+    known: identity && { identity, subject, who, named },
     values: value,
     lists: list,
     missing: missingOf(config.mappings, claims),

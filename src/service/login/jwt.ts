@@ -147,11 +147,11 @@ export class JwtMethod implements AuthMethodType {
     try {
       const read = this.#read(config);
       const claims = await this.#verify(read, bearerToken, at);
-      const { faults, identity, subject, who } = judgeClaims(claims, read, at.nowMs);
+      const { faults, identity, subject, who, named } = judgeClaims(claims, read, at.nowMs);
       const [fault] = faults;
       if (fault !== undefined) return { ...refused(fault.code, fault.reason), who };
       // Claims that cannot be mapped are a fault.
-      return { ok: true, identity: identity!, subject, who };
+      return { ok: true, identity: identity!, subject, who, named };
     } catch (error) {
       if (error instanceof TokenFault) return refused(error.code, error.message);
       if (error instanceof ConfigFault) return { ok: false, ...configFault(error) };

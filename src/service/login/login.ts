@@ -152,12 +152,12 @@ async function createToken(
   { timeoutMs, reason, admit, notes }: LoginRequest,
   { method, verdict, Description, once, replaces, usedFault }: VerifiedToken,
 ): Promise<string> {
-  const { identity, subject, who } = verdict;
+  const { identity, subject, who, named } = verdict;
   const { service, methodTypes, datacenter } = parts;
   admit?.(subject);
   const shape = methodTypes.get(method.Type)!.shapeOf(method.Config);
   const at = parts.nowMs();
-  const known = { identity, subject, who, shape, datacenter, nowMs: at, replaces };
+  const known = { identity, subject, who, named, shape, datacenter, nowMs: at, replaces };
   const outcome = await inSlices(judgeLogin(service.view, method, known), 'login');
   if (!outcome.ok) return refuseLogin(parts, method, { ...outcome, who });
   const { grant } = outcome;

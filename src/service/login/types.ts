@@ -117,6 +117,8 @@ export type Verdict =
       readonly subject: string;
       /** The Subject of its Identity (beyond.md 7.1); empty if it has none. */
       readonly who: string;
+      /** What `who` is the hash of, if it is one: blocks of a prefix are about this. */
+      readonly named?: string | undefined;
     }
   | ({
       readonly ok: false;
@@ -150,7 +152,12 @@ export interface Examined {
   readonly verified: boolean;
   /** Undefined if the claims cannot be read. It may be there although a check failed. */
   readonly known:
-    | { readonly identity: Identity; readonly subject: string; readonly who: string }
+    | {
+        readonly identity: Identity;
+        readonly subject: string;
+        readonly who: string;
+        readonly named?: string | undefined;
+      }
     | undefined;
   /** The mapped values and lists by name. */
   readonly values: Readonly<Record<string, unknown>>;

@@ -185,11 +185,12 @@ function infoAlone(
 const verdictOf = (claims: Claims, config: OidcConfig, { nowMs }: At): Identified =>
   asVerdict(judgeClaims(claims, config, nowMs), claims);
 
-function asVerdict({ faults, identity, subject, who }: JudgedClaims, claims: Claims): Identified {
+function asVerdict(judged: JudgedClaims, claims: Claims): Identified {
+  const { faults, identity, subject, who, named } = judged;
   const [fault] = faults;
   if (fault !== undefined) return { ok: false, code: fault.code, reason: fault.reason, who };
   // Claims that cannot be mapped are a fault.
-  return { ok: true, identity: identity!, subject, who, sub: String(claims['sub']) };
+  return { ok: true, identity: identity!, subject, who, named, sub: String(claims['sub']) };
 }
 
 const withoutToken = (claims: Claims): Claims =>
