@@ -1,7 +1,7 @@
 /** `inline-certificate` and `file-system-certificate`. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { always, text, textLike } from '../languages/fields.js';
-import { metaField, metaProblems } from './common.js';
+import { isBase64, metaField, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { isAddress, isDomainName } from './host-names.js';
 import { OF_MESH } from './permissions.js';
@@ -65,27 +65,30 @@ export const inlineCertificate = defineKind(
 function pairProblem(certificatePem: string, keyPem: string): Problem | undefined {
   // OpenSSL puts the parameters of an EC key in front of it.
   const keyBlock = firstBlock(keyPem.replace(PARAMETERS, ''));
-  const key = keyBlock === undefined ? undefined : parsedKey(keyBlock.pem);
+  const key = keyBlock === undefined ? undefined : parsedKey(keyBlock);
   if (keyBlock === undefined || key === undefined) {
     return problem('failed to parse private key PEM', 'PrivateKey');
   }
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? RSA_BITS_MIN;
-  if (keyBlock.label === 'RSA PRIVATE KEY' && bits < RSA_BITS_MIN) {
-    return problem(`key length must be at least ${RSA_BITS_MIN} bits`, 'PrivateKey');
+  if (keyBlock.label === 'RSA PRIVATE KEY') {
+    // Node aborts when it is asked for the details of an EC key with too large a number.
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+    if (bits < RSA_BITS_MIN) {
+      return problem(`key length must be at least ${RSA_BITS_MIN} bits`, 'PrivateKey');
+    }
   }
   const block = firstBlock(certificatePem);
   if (block === undefined) return problem('failed to parse certificate PEM', 'Certificate');
-  const certificate = parsedCertificate(block.pem);
+  const certificate = parsedCertificate(block.pem, key);
   if (certificate === undefined) {
     return problem('failed to parse certificate: x509: malformed certificate', 'Certificate');
   }
-  if (certificate.publicKey.asymmetricKeyType !== key.asymmetricKeyType) {
+  if (certificate.keyType !== key.asymmetricKeyType) {
     return problem('tls: private key type does not match public key type', 'PrivateKey');
   }
-  if (!certificate.checkPrivateKey(key)) {
+  if (!certificate.hasKey) {
     return problem('tls: private key does not match public key', 'PrivateKey');
   }
-  const host = namesIn(certificate).find((name) => !isAddress(name) && !isDomainName(name));
+  const host = certificate.names.find((name) => !isAddress(name) && !isDomainName(name));
   return host === undefined
     ? undefined
     : problem(`host ${JSON.stringify(host)} must be a valid DNS hostname`, 'Certificate');
@@ -93,27 +96,64 @@ function pairProblem(certificatePem: string, keyPem: string): Problem | undefine
 
 const PARAMETERS = /^\s*-----BEGIN EC PARAMETERS-----[^-]*-----END EC PARAMETERS-----/;
 
-/** Returns the first PEM block of a text with its label, such as `CERTIFICATE`. */
-function firstBlock(pem: string): { label: string; pem: string } | undefined {
+interface Block {
+  /** Such as `CERTIFICATE`. */
+  readonly label: string;
+  readonly pem: string;
+  /** What is between its lines. */
+  readonly content: string;
+}
+
+/** Returns the first PEM block of a text. */
+function firstBlock(pem: string): Block | undefined {
   const label = new RegExp(PEM_BEGIN).exec(pem);
   if (label?.[1] === undefined) return undefined;
   const ending = `-----END ${label[1]}-----`;
   const end = pem.indexOf(ending, label.index);
   if (end < 0) return undefined;
-  return { label: label[1], pem: `${pem.slice(label.index, end)}${ending}\n` };
+  const content = pem.slice(label.index + label[0].length, end);
+  return { label: label[1], pem: `${label[0]}${content}${ending}\n`, content };
 }
 
-function parsedKey(pem: string): KeyObject | undefined {
+/** The length of a DER element, in hexadecimal. */
+const LENGTH = '(?:[0-7].|81..|82.{4}|83.{6})';
+/** The identifiers of RSA, elliptic curves and Ed25519. */
+const ALGORITHM = '(?:06092a864886f70d010101|06072a8648ce3d0201|06032b6570)';
+/**
+ * The encodings of keys by label, and how each begins in hexadecimal. OpenSSL gets no other key: it
+ * takes any that it finds, and computes the public part of some, such as those of DSA, from numbers
+ * of any size, which can take hours.
+ */
+const ENCODINGS: ReadonlyMap<string, readonly [type: 'pkcs1' | 'pkcs8' | 'sec1', begin: RegExp]> =
+  new Map([
+    ['RSA PRIVATE KEY', ['pkcs1', new RegExp(`^30${LENGTH}0201..02`)]],
+    ['EC PRIVATE KEY', ['sec1', new RegExp(`^30${LENGTH}0201..04`)]],
+    ['PRIVATE KEY', ['pkcs8', new RegExp(`^30${LENGTH}0201..30${LENGTH}${ALGORITHM}`)]],
+  ]);
+/** Characters of a key: the largest that TLS libraries take, RSA of 16,384 bits, have 13,000. */
+const KEY_LENGTH_MAX = 32 * 1024;
+/** Bytes of the longest of these beginnings, and more. */
+const BEGIN_BYTES = 32;
+
+function parsedKey({ label, content }: Block): KeyObject | undefined {
+  const [type, begin] = ENCODINGS.get(label) ?? [];
+  if (type === undefined || content.length > KEY_LENGTH_MAX) return undefined;
+  if (!isBase64(content.replace(/[ \t]/g, ''))) return undefined;
+  const key = Buffer.from(content, 'base64');
+  if (begin?.test(key.toString('hex', 0, BEGIN_BYTES)) !== true) return undefined;
   try {
-    return createPrivateKey(pem);
+    return createPrivateKey({ key, format: 'der', type });
   } catch {
     return undefined;
   }
 }
 
-function parsedCertificate(pem: string): X509Certificate | undefined {
+/** Returns what a certificate says, and whether a key belongs to it; undefined if it is none. */
+function parsedCertificate(pem: string, key: KeyObject) {
   try {
-    return new X509Certificate(pem);
+    const certificate = new X509Certificate(pem);
+    const keyType = certificate.publicKey.asymmetricKeyType;
+    return { keyType, hasKey: certificate.checkPrivateKey(key), names: namesIn(certificate) };
   } catch {
     return undefined;
   }

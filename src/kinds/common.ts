@@ -80,6 +80,12 @@ export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<
   }
 }
 
+/** Whether a text is base64 in the standard alphabet, with padding. Line ends are skipped. */
+export function isBase64(value = ''): boolean {
+  const plain = value.replace(/[\r\n]/g, '');
+  return plain.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(plain);
+}
+
 /** Checks that the name is not empty. */
 export function* nameProblems(name: string): Iterable<Problem> {
   if (name === '') yield problem('Name is required', 'Name');

@@ -17,7 +17,7 @@ import {
   whole64,
 } from '../languages/fields.js';
 import { exactlyOne, ruled } from '../languages/rules.js';
-import { metaField, metaProblems, nameProblems, type Path } from './common.js';
+import { isBase64, metaField, metaProblems, nameProblems, type Path } from './common.js';
 import { defineKind } from './definition.js';
 import { OF_JWT_PROVIDER } from './permissions.js';
 import { type Problem, problem } from './problems.js';
@@ -312,12 +312,6 @@ function* certificateProblems(
     const message = 'InlineBytes must be valid base64 encoded string';
     yield problem(message, ...path, 'TrustedCA', 'InlineBytes');
   }
-}
-
-/** Whether a text is base64 in the standard alphabet, with padding. Line ends are skipped. */
-function isBase64(value = ''): boolean {
-  const plain = value.replace(/[\r\n]/g, '');
-  return plain.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(plain);
 }
 
 function* locationProblems(one: Normal<typeof location>, i: number): Iterable<Problem> {
