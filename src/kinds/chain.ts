@@ -49,12 +49,18 @@ const STEPS_MAX = 5_000;
  */
 export const CHANGE_STEPS_MAX = 50_000;
 
-/** The steps left for the chains of one change. */
+/** The steps left for the chains, or for the bindings, of one change. */
 export interface Budget {
   left: number;
 }
-/** The chains that a change affects are too many or too large to validate. */
-export class ReachesTooFar extends Error {}
+/** The chains or bindings that a change affects are too many or too large for one change. */
+export class ReachesTooFar extends Error {
+  readonly into: 'bindings' | 'chains';
+  constructor(into: ReachesTooFar['into'] = 'chains') {
+    super();
+    this.into = into;
+  }
+}
 
 /** Whether the protocol carries HTTP requests, which can be routed and split. */
 export const isHttpLike = (protocol: string): boolean =>

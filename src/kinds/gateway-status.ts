@@ -5,7 +5,7 @@
 import { quoted } from '../base/text.js';
 import { type ApiGateway, providersOfListener } from './api-gateway.js';
 import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
-import { type Budget, compileChain } from './chain.js';
+import { type Budget, compileChain, ReachesTooFar } from './chain.js';
 import {
   conditionOf,
   gatewayAccepted,
@@ -32,17 +32,34 @@ export interface Settled {
 const NOTHING: Settled = { statuses: [], bound: [] };
 
 /**
- * Computes the effects of changes on gateways and routes. `at` is their time as RFC 3339 text.
- * Throws ReachesTooFar when the budget is exhausted.
+ * Maximum number of steps of the bindings that one change makes the members compute in a namespace:
+ * comparisons of routes with listeners, and bytes of references to routes in bound-api-gateways,
+ * whose number is a product. A record must fit into a message between members. The value is
+ * replicated behaviour: see state/levels.ts before changing it.
+ */
+export const BINDING_STEPS_MAX = 2 ** 23;
+
+interface SettleOptions {
+  /** The time of the changes as RFC 3339 text. */
+  readonly at: string;
+  /** For chains. */
+  readonly budget?: Budget;
+  /** For bindings. */
+  readonly bindings?: Budget;
+}
+
+/**
+ * Computes the effects of changes on gateways and routes. Throws ReachesTooFar when a budget is
+ * exhausted.
  */
 export function settleGateways(
   changes: readonly Affecting[],
   lookup: EntryLookup,
-  { at, budget }: { readonly at: string; readonly budget?: Budget },
+  options: SettleOptions,
 ): Settled {
   const { gateways, routes } = reached(changes, lookup);
   if (gateways.size === 0 && routes.length === 0) return NOTHING;
-  const status = new GatewayStatus(lookup, at, budget);
+  const status = new GatewayStatus(lookup, options);
   const statuses: Settled['statuses'][number][] = [];
   const bound: Settled['bound'][number][] = [];
   for (const route of routes) {
@@ -63,6 +80,7 @@ class GatewayStatus {
   readonly #lookup: EntryLookup;
   readonly #at: string;
   readonly #budget: Budget | undefined;
+  readonly #bindings: Budget;
   /** The protocol or the fault of each chain, by service. */
   readonly #chains = new Map<string, { readonly protocol?: string; readonly fault?: string }>();
   readonly #accepted = new Map<string, UntimedCondition>();
@@ -70,10 +88,11 @@ class GatewayStatus {
   readonly #byListener = new Map<string, ReadonlyMap<string, readonly ConfigEntry[]>>();
   readonly #missing = new Map<string, ReadonlyMap<string, Missing>>();
 
-  constructor(lookup: EntryLookup, at: string, budget: Budget | undefined) {
+  constructor(lookup: EntryLookup, { at, budget, bindings }: SettleOptions) {
     this.#lookup = lookup;
     this.#at = at;
     this.#budget = budget;
+    this.#bindings = bindings ?? { left: Number.POSITIVE_INFINITY };
   }
 
   ofRoute(route: ConfigEntry): Status {
@@ -105,11 +124,7 @@ class GatewayStatus {
   bound(gateway: ApiGateway): ConfigEntry {
     const services = new Map<string, Reference[]>();
     const listeners = (gateway.Listeners ?? []).map(({ Name, TLS }) => {
-      const routes = this.#routesOf(gateway, Name).map((route) => ({
-        Kind: route.Kind,
-        Name: route.Name,
-        SectionName: '',
-      }));
+      const routes = this.#routesOf(gateway, Name).map((route) => this.#reference(route));
       const certificates = (TLS.Certificates ?? []).filter((one) => this.#exists(one));
       return {
         Name,
@@ -120,7 +135,7 @@ class GatewayStatus {
     for (const route of this.#boundRoutes(gateway)) {
       for (const service of routedServices(route)) {
         const references = services.get(service) ?? [];
-        references.push({ Kind: route.Kind, Name: route.Name, SectionName: '' });
+        references.push(this.#reference(route));
         services.set(service, references);
       }
     }
@@ -132,6 +147,17 @@ class GatewayStatus {
     } satisfies BoundApiGateway & ConfigEntry;
   }
 
+  #reference({ Kind, Name }: ConfigEntry): Reference {
+    const reference = { Kind, Name, SectionName: '' };
+    this.#spend(Buffer.byteLength(JSON.stringify(reference)));
+    return reference;
+  }
+
+  #spend(steps: number): void {
+    this.#bindings.left -= steps;
+    if (this.#bindings.left < 0) throw new ReachesTooFar('bindings');
+  }
+
   /** Returns the routes bound to a gateway, in order of kind and name. */
   #boundRoutes(gateway: ApiGateway): readonly ConfigEntry[] {
     const known = this.#bound.get(gateway.Name);
@@ -140,7 +166,9 @@ class GatewayStatus {
     for (const { kind, name } of this.#lookup.naming(target.gateway(gateway.Name))) {
       const route = this.#lookup.get(kind, name);
       if (route === undefined) continue;
-      const parents = parentsOf(route).filter((parent) => sameName(parent.Name, gateway.Name));
+      const all = parentsOf(route);
+      this.#spend(all.length);
+      const parents = all.filter((parent) => sameName(parent.Name, gateway.Name));
       const binds = parents.some((parent) => this.#binding(route, parent).Status === 'True');
       if (binds) routes.push(route);
     }
@@ -205,10 +233,15 @@ class GatewayStatus {
   #listenersFor(route: ConfigEntry, gateway: ApiGateway, section: string): string[] {
     const protocol = route.Kind === 'tcp-route' ? 'tcp' : 'http';
     const hosts = ofKind('http-route', route)?.Hostnames ?? [];
-    return (gateway.Listeners ?? [])
-      .filter((one) => section === '' || one.Name === section)
-      .filter((one) => one.Protocol === protocol)
-      .filter((one) => hosts.length === 0 || hosts.some((host) => takesHost(one.Hostname, host)))
+    const listeners = gateway.Listeners ?? [];
+    const meant = listeners.filter(
+      (one) => (section === '' || one.Name === section) && one.Protocol === protocol,
+    );
+    this.#spend(listeners.length + meant.length * hosts.length);
+    if (meant.length === 0) return [];
+    const lower = hosts.map((host) => host.toLowerCase());
+    return meant
+      .filter(({ Hostname }) => hosts.length === 0 || takesHost(Hostname.toLowerCase(), lower))
       .map((one) => one.Name);
   }
 
@@ -306,13 +339,12 @@ const NO_SERVICES = 'route must target at least one upstream service';
 const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /**
- * Whether a listener accepts a host. A wildcard listener accepts the names below its domain, and a
- * listener without a name accepts every host.
+ * Whether a listener accepts one of some hosts, all in lower case. A wildcard listener accepts the
+ * names below its domain, and a listener without a name accepts every host.
  */
-function takesHost(listener: string, host: string): boolean {
+function takesHost(listener: string, hosts: readonly string[]): boolean {
   if (listener === '' || listener === '*') return true;
-  if (listener.startsWith('*.')) {
-    return host.toLowerCase().endsWith(listener.slice(1).toLowerCase());
-  }
-  return listener.toLowerCase() === host.toLowerCase();
+  if (!listener.startsWith('*.')) return hosts.includes(listener);
+  const domain = listener.slice(1);
+  return hosts.some((host) => host.endsWith(domain));
 }

@@ -5,7 +5,7 @@ import type { Status } from '../kinds/conditions.js';
 import type { Change } from '../kinds/conflicts.js';
 import { affectedServices, refusalsOf, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
-import { type Settled, settleGateways } from '../kinds/gateway-status.js';
+import { BINDING_STEPS_MAX, type Settled, settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
@@ -100,7 +100,7 @@ export function* refusalsOfStaged(
     }
   } catch (error) {
     if (!(error instanceof ReachesTooFar)) throw error;
-    yield reachesTooFar(change);
+    yield reachesTooFar(change, error);
   }
 }
 
@@ -161,12 +161,20 @@ function settled(
     return settle(context, command, change);
   } catch (error) {
     if (!(error instanceof ReachesTooFar)) throw error;
-    return reachesTooFar(change);
+    return reachesTooFar(change, error);
   }
 }
 
-function reachesTooFar({ kind, name }: Change): Refusal {
+function reachesTooFar({ kind, name }: Change, { into }: ReachesTooFar): Refusal {
   const what = `${kind} ${JSON.stringify(name)}`;
+  if (into === 'bindings') {
+    return refusal(
+      'invalid',
+      `a change of ${what} would be felt in bindings of routes to api-gateways of more than ` +
+        `${BINDING_STEPS_MAX} steps in all`,
+      { hint: BIND_FEWER, ...OWN },
+    );
+  }
   return refusal(
     'invalid',
     `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} ` +
@@ -177,6 +185,17 @@ function reachesTooFar({ kind, name }: Change): Refusal {
     },
   );
 }
+/** What makes bindings possible again. */
+export const BIND_FEWER =
+  'let fewer routes lead to a gateway, or name fewer hosts, services and listeners';
+
+/** The level from which the steps of bindings are limited. */
+const BINDINGS_LEVEL = 3;
+
+/** Returns the steps that the bindings of a namespace may take in one change. */
+export const bindingsOf = (view: View): Budget => ({
+  left: levelOf(view) >= BINDINGS_LEVEL ? BINDING_STEPS_MAX : Number.POSITIVE_INFINITY,
+});
 
 /** Returns the namespaces whose entries a change may affect. */
 const reachOf = (view: View, { kind }: Change, ns: string): readonly string[] =>
@@ -203,7 +222,8 @@ function settle(
     const affected = affectedServices(change, entries);
     const why = validateChange(change, entries, { datacenter, affected, budget, blamesWritten });
     if (why !== undefined) return why;
-    putSettled(context, each, settleGateways([{ change, affected }], entries, { at, budget }));
+    const options = { at, budget, bindings: bindingsOf(context.draft) };
+    putSettled(context, each, settleGateways([{ change, affected }], entries, options));
   }
   return undefined;
 }

@@ -10,9 +10,9 @@ import type { Among, Change } from '../kinds/conflicts.js';
 import { affectedServices, refusalsOf } from '../kinds/cross-entry-rules.js';
 import { isClusterWide } from '../kinds/definitions.js';
 import type { Affecting } from '../kinds/gateway-reach.js';
-import { settleGateways } from '../kinds/gateway-status.js';
+import { BINDING_STEPS_MAX, settleGateways } from '../kinds/gateway-status.js';
 import type { EntryId } from '../kinds/types.js';
-import { putSettled, REACHES_ALL } from './config.js';
+import { BIND_FEWER, bindingsOf, putSettled, REACHES_ALL } from './config.js';
 import { allNamespaces, Entries } from './config-entries.js';
 import type { ApplyContext } from './types.js';
 
@@ -104,16 +104,25 @@ function* judgeIn(
       yield;
     }
     const whole = all.some(isLast) ? { left: Number.POSITIVE_INFINITY } : budget;
-    const settled = settleGateways(affecting, entries, { at: facts.at, budget: whole });
+    const bindings = bindingsOf(context.draft);
+    const settled = settleGateways(affecting, entries, { at: facts.at, budget: whole, bindings });
     putSettled(context, ns, settled);
   } catch (error) {
     if (!(error instanceof ReachesTooFar)) throw error;
-    refuse(change ?? all[0]!, TOO_FAR);
+    refuse(change ?? all[0]!, TOO_FAR[error.into]);
   }
 }
 
-const TOO_FAR = refusal(
-  'invalid',
-  `the set would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} steps in all`,
-  { hint: 'let fewer routers, splitters, resolvers and routes lead to what changes' },
-);
+const TOO_FAR = {
+  chains: refusal(
+    'invalid',
+    `the set would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} steps in all`,
+    { hint: 'let fewer routers, splitters, resolvers and routes lead to what changes' },
+  ),
+  bindings: refusal(
+    'invalid',
+    'the set would be felt in bindings of routes to api-gateways of more than ' +
+      `${BINDING_STEPS_MAX} steps in all`,
+    { hint: BIND_FEWER },
+  ),
+};

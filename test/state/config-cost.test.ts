@@ -58,4 +58,74 @@ describe('state: the cost of one change', () => {
       'discovery chain "web" has more than 5000 steps',
     ]);
   });
+
+  describe('in bindings of routes to gateways', () => {
+    const gateway = (Protocol: string, Hostname?: string): Body => ({
+      Kind: 'api-gateway',
+      Name: 'gw',
+      Listeners: Array.from({ length: 2_000 }, (_, at) => ({
+        Name: `l${at}`,
+        Port: 1_000 + at,
+        Protocol,
+        ...(Hostname !== undefined && { Hostname }),
+      })),
+    });
+    const route = (at: number, parent: object = {}): Body => ({
+      Kind: 'tcp-route',
+      Name: `${at}`.padEnd(1_000, 'r'),
+      Parents: [{ Name: 'gw', ...parent }],
+      Services: [{ Name: 'web' }],
+    });
+    const httpRoute = (at: number, services: number, more: object = {}): Body => ({
+      Kind: 'http-route',
+      Name: route(at)['Name'],
+      Parents: [{ Name: 'gw' }],
+      Rules: [{ Services: Array.from({ length: services }, (_, one) => ({ Name: `s${one}` })) }],
+      ...more,
+    });
+    const TOO_FAR =
+      'would be felt in bindings of routes to api-gateways of more than 8388608 steps';
+
+    it('is limited by the references to routes that the gateway gets', () => {
+      const state = new ConfigState();
+      state.must(gateway('tcp'));
+      for (let at = 0; at < 3; at++) state.must(route(at));
+      const before = new Map(state.store.map);
+      const { value, message } = state.set(route(3));
+      expect(value).to.equal('invalid');
+      expect(message).to.include(TOO_FAR);
+      expect(state.store.map).to.deep.equal(before);
+      state.must(route(3, { SectionName: 'l7' }));
+      state.delete('api-gateway', 'gw');
+      state.must(route(3));
+      expect(state.set(gateway('tcp')).message).to.include(TOO_FAR);
+      expect(state.delete('tcp-route', route(0)['Name'] as string).value).to.equal('{}');
+      state.must(gateway('tcp'));
+    });
+
+    it('is limited by the services of routes', () => {
+      const state = new ConfigState();
+      state.must(proxies('http'));
+      const Listeners = [{ Name: 'l', Port: 1, Protocol: 'http' }];
+      state.must({ Kind: 'api-gateway', Name: 'gw', Listeners });
+      const outcomes = [0, 1, 2, 3, 4].map((at) => state.set(httpRoute(at, 1_900)).value);
+      expect(outcomes).to.deep.equal(['true', 'true', 'true', 'true', 'invalid']);
+    });
+
+    it('is limited by the hosts that are compared', () => {
+      const state = new ConfigState();
+      state.must(proxies('http'));
+      state.must(gateway('http', '*.example.com'));
+      const Hostnames = Array.from({ length: 2_000 }, (_, at) => `h${at}.example.org`);
+      state.must(httpRoute(0, 1, { Hostnames }));
+      const { message } = state.set(httpRoute(1, 1, { Hostnames }));
+      expect(message).to.include(TOO_FAR);
+    });
+
+    it('is not limited below level 3, where older releases apply it too', () => {
+      const state = new ConfigState(['default'], 2);
+      state.must(gateway('tcp'));
+      for (let at = 0; at < 5; at++) state.must(route(at));
+    });
+  });
 });
