@@ -22,7 +22,8 @@ export const LOG_EVENTS = {
   api_unprotected: 'the API is open to other machines without TLS',
   connections_limited:
     'the limit of open files leaves room for fewer connections than `limits.connections`',
-  reset_unreadable: 'the file that allows another bootstrap cannot be read, or holds no index',
+  reset_file_unusable:
+    'the file that allows another bootstrap cannot be read or removed, or holds no index',
   join_token_unreadable: 'the file of `cluster.joinTokenFile` cannot be read',
 
   // The cluster.

@@ -126,13 +126,17 @@ export function bootstrapReset(dataDir: string, log: Pick<Log, 'warn'>): Bootstr
       try {
         const text = await readFile(path, 'utf8');
         if (/^\d{1,15}\s*$/.test(text)) return Number(text);
-        log.warn({ event: 'reset_unreadable' }, `${path} is ignored: it does not hold an index`);
+        log.warn({ event: 'reset_file_unusable' }, `${path} is ignored: it does not hold an index`);
       } catch (err) {
         if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
-          log.warn({ event: 'reset_unreadable', err }, `${path} is ignored: it cannot be read`);
+          log.warn({ event: 'reset_file_unusable', err }, `${path} is ignored: it cannot be read`);
       }
       return undefined;
     },
-    remove: () => rm(path, { force: true }),
+    // The token is made: it must be answered. An index counts once, so the file does no harm.
+    remove: () =>
+      rm(path, { force: true }).catch((err: unknown) =>
+        log.warn({ event: 'reset_file_unusable', err }, `${path} cannot be removed`),
+      ),
   };
 }

@@ -28,5 +28,9 @@ describe('the file that allows another bootstrap', () => {
     expect(await reset.read()).to.equal(4);
     await reset.remove();
     expect([await reset.read(), lines.length]).to.deep.equal([undefined, 2]);
+    // A token was made: it is answered although its file stays.
+    mkdirSync(path);
+    await reset.remove();
+    expect(lines.at(-1)).to.equal(`${path} cannot be removed`);
   });
 });
