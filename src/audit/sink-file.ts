@@ -82,8 +82,8 @@ export class SinkFile {
   }
 
   async #openPresent(): Promise<void> {
-    const { path, mode } = this.#settings;
-    const handle = await this.#files.open(path, 'a+', mode);
+    const { path } = this.#settings;
+    const handle = await this.#openFile();
     try {
       const { end, bytes, size } = await lastLineOf(handle, path);
       if (size > bytes) await handle.truncate(bytes);
@@ -129,9 +129,21 @@ export class SinkFile {
     }
   }
 
-  async #reopen(): Promise<void> {
+  /** Opens the file. A new one gets its mode, of which the umask of a node takes bits. */
+  async #openFile(): Promise<FileHandle> {
     const { path, mode } = this.#settings;
-    const handle = await this.#files.open(path, 'a+', mode);
+    try {
+      const handle = await this.#files.open(path, 'ax+', mode);
+      await handle.chmod(mode);
+      return handle;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      return this.#files.open(path, 'a+', mode);
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    const handle = await this.#openFile();
     try {
       // Shorter if somebody took the file away: to lengthen it would fill it with zeros.
       this.#bytes = Math.min(this.#bytes, (await handle.stat()).size);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -45,5 +45,33 @@ describe('audit: the file of a sink', () => {
     await sink.close();
     expect(readFileSync(path).includes(0), 'zeros').to.equal(false);
     expect(await verify([path])).to.include({ ok: true });
+  });
+
+  it('gives each new file the mode of its settings, whatever the umask', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'audit-'));
+    const path = join(folder, 'audit.json');
+    const modes = (): number[] =>
+      rotatedIn(folder)
+        .concat(path)
+        .map((file) => statSync(file).mode & 0o777);
+    // That of the program.
+    const umask = process.umask(0o077);
+    try {
+      for (const text of ['a'.repeat(5000), 'b']) {
+        const { sink } = sinkOver(path, { mode: '0640', rotateBytes: 4096 });
+        await sink.open();
+        sink.note(record(text));
+        await sink.close();
+      }
+      expect(modes()).to.deep.equal([0o640, 0o640]);
+      // What an operator has set stays.
+      chmodSync(path, 0o600);
+      const { sink: next } = sinkOver(path, { mode: '0640' });
+      await next.open();
+      await next.close();
+      expect(modes()).to.deep.equal([0o640, 0o600]);
+    } finally {
+      process.umask(umask);
+    }
   });
 });
