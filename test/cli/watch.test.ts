@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { json } from './fake-server.js';
+import { json, text } from './fake-server.js';
 import { fakeStage } from './fake-stage.js';
 
 describe('reads that go on', () => {
@@ -57,6 +57,22 @@ describe('reads that go on', () => {
     );
     expect(member).to.equal('  Protocol: "http" → "grpc"');
     expect(err).to.include('index 7, waiting for changes');
+  });
+
+  it('go on after a change of leaders, however long they were held before', async () => {
+    const lost: RequestListener = (_request, response) => {
+      // Longer than --timeout.
+      setTimeout(() => text(503, 'No cluster leader')(_request, response), 700);
+    };
+    const list = (index: number, Name: string): RequestListener =>
+      json([{ ID: Name, Name }], { 'X-Consul-Index': String(index) });
+    const address = await fake.serve(list(7, 'a'), lost, list(8, 'b'));
+    const args = ['watch', 'policies', '-o', 'name', '--changes', '1', '--timeout', '600ms'];
+    const { code, out, err } = await user.run([...args, '--http-addr', address]);
+    expect(err).to.not.include('No cluster leader');
+    expect(code).to.equal(0);
+    expect(out.split('\n')[0]).to.equal('policy/default/a');
+    expect(fake.seen).to.have.length(3);
   });
 
   it('wait for what does not exist, and tell when it is created and deleted', async () => {

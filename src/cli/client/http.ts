@@ -145,7 +145,9 @@ export class Api {
   async #accepted(request: Sent, ask: Ask): Promise<IncomingMessage> {
     const { path } = request;
     const isRead = ask.isRead === true;
-    const deadline = performance.now() + this.#options.timeoutMs;
+    // A read that is held is refused late: its retries begin then.
+    const begunMs = ask.heldMs === undefined ? performance.now() : undefined;
+    let deadline: number | undefined;
     let headers = await this.#headersOf(ask);
     let gone = 0;
     for (;;) {
@@ -169,6 +171,7 @@ export class Api {
         continue;
       }
       const waitMs = retryAfterMs(failure, answer);
+      deadline ??= (begunMs ?? performance.now()) + this.#options.timeoutMs;
       const isLast = ask.isOnce || waitMs === undefined || ask.isFinal?.(failure);
       if (isLast || performance.now() + waitMs > deadline) throw failure;
       if (failure.details.code === 'unavailable') this.avoidNode();
