@@ -32,6 +32,7 @@ const HARMLESS = new Set([
   'bootstrapSecretFile',
   'secretsGoneMs',
   'heldPerToken',
+  'eventStreamsPerToken',
   'streamsPerToken',
   'requestsPerToken',
   'writesPerToken',

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/config/settings.js';
 import { createLog, withoutSecrets } from '../../src/log/log.js';
 import { LOG_EVENTS } from '../../src/log/log-events.js';
 
@@ -66,6 +68,12 @@ describe('log', () => {
     const run = spawnSync(process.execPath, words, { stdio: ['ignore', 'pipe', broken] });
     closeSync(broken);
     expect([run.stdout.toString().trim(), run.status]).to.deep.equal(['alive', 0]);
+  });
+
+  it('keeps every setting that is no secret', () => {
+    const shown = withoutSecrets(loadConfig({})) as Record<string, unknown>;
+    for (const { key, default: value } of SETTINGS)
+      if (value !== undefined) expect(shown, key).to.have.nested.property(key).not.equal('hidden');
   });
 
   it('keeps text that only resembles a secret, and the causes of errors', () => {
