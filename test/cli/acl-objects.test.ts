@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -32,6 +32,13 @@ describe('policies, roles and tokens by the command line', () => {
     expect(again.err).to.match(
       /pass the data folder of the node to --reset, or write \d+ to acl-boot/,
     );
+    const none = join(dir, 'none');
+    const missed = await user.run(['acl', 'bootstrap', '--reset', none]);
+    expect([missed.code, missed.err]).to.deep.equal([
+      2,
+      `conclave: --reset: ${none} is not the data folder of a node\n`,
+    ]);
+    expect(existsSync(none)).to.equal(false);
     const reset = await user.json<{ SecretID: string }>([
       ...['acl', 'bootstrap', '--reset', cluster.nodes[0]!.entry.dataDir],
     ]);

@@ -1,10 +1,11 @@
 /** `acl bootstrap`: the first token. */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { asOwner } from '../../base/as-owner.js';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import { readInput, writePrivate } from '../files/files.js';
-import { CliError } from '../print/error.js';
+import { CliError, misused } from '../print/error.js';
 import { tokenInto } from './login.js';
 import { hidden, type Stored, TYPE } from './objects.js';
 
@@ -15,6 +16,8 @@ interface BootstrapOptions {
 
 /** The file in a node's data folder that allows another bootstrap. */
 const RESET_FILE = 'acl-bootstrap-reset';
+/** The file of every data folder that is in use. */
+const MARKER = 'node.json';
 /** Consul and this server state the index only in the sentence, which is part of the API. */
 const RESET_INDEX = /reset index: (\d+)/;
 
@@ -72,7 +75,19 @@ async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Prom
           `or write ${index} to ${RESET_FILE} there`,
       });
     oneNode(call, '--reset');
+    mustBeDataFolder(reset);
     await asOwner(reset, () => writePrivate(join(reset, RESET_FILE), `${index}\n`));
     return ask();
+  }
+}
+
+/** Throws for another folder, in which no node would look for the file. */
+function mustBeDataFolder(folder: string): void {
+  try {
+    statSync(join(folder, MARKER));
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (/^ENO(?:ENT|TDIR)$/.test(code))
+      misused(`--reset: ${folder} is not the data folder of a node`);
   }
 }
