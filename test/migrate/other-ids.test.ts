@@ -55,6 +55,29 @@ describe('conclave migrate to where objects are', function () {
     expect(Rights?.Differences.every(({ Code }) => Code === 'left_out')).to.equal(true);
   });
 
+  it('leaves a binding rule that was changed here under a handle', async () => {
+    await report('--yes');
+    const { ID, AuthMethod, BindType, BindName } = named(recorded.BindingRules, 'operators');
+    const mine = { ID, AuthMethod, BindType, BindName, Description: 'mine' };
+    const Objects = [{ Type: 'binding-rule', Handle: 'operators', Object: mine }];
+    await moving.cluster.must('POST /apply', { Objects });
+    const signal = AbortSignal.timeout(20_000);
+    const { out } = await moving.migrate('--yes -o json', { signal });
+    const { Problems = [] } = JSON.parse(out || '{}') as Partial<Report>;
+    expect(Problems.map(({ Ref, Code }) => [Ref, Code])).to.deep.equal([
+      [`binding-rule/default/${ID}`, 'changed'],
+    ]);
+    expect(await moving.cluster.must(`GET /acl/binding-rule/${ID}`)).to.include(mine);
+  });
+
+  it('compares the rights of a token whose AccessorID has capital letters', async () => {
+    const { recorded: source } = moving.source;
+    const token = named(source.Tokens, 'ci');
+    token['AccessorID'] = String(token['AccessorID']).toUpperCase();
+    const { Rights } = await report('--yes --mend');
+    expect(Rights?.Differences.filter(({ Code }) => Code === 'unexplained')).to.deep.equal([]);
+  });
+
   it('takes an equal binding rule, whatever its ID is', async () => {
     moving.source.recorded.BindingRules.splice(0, 99, {
       ...named(recorded.BindingRules, 'operators'),

@@ -74,13 +74,16 @@ export async function planObjects(
     const plan = await planOf(call, chunk);
     first ??= plan;
     index = plan.Index;
-    for (const { Ref, Code, Message, Pointer } of plan.Problems) {
+    const nameOf = namesIn(plan, chunk.body);
+    for (const { Ref: named, Code, Message, Pointer } of plan.Problems) {
+      const Ref = nameOf(named);
       if (at > 0 && Code === 'unknown_reference') continue;
       const isTaken = Code === 'owned' || (Code === 'conflict' && Pointer.endsWith('/ID'));
       if (isTaken) problems.push({ Ref, Code, Message });
       else refused.push({ Ref, Message, Pointer: Pointer.replace(/^\/Objects\/\d+\/Object/, '') });
     }
-    for (const change of plan.Changes) {
+    for (const planned of plan.Changes) {
+      const change = { ...planned, Ref: nameOf(planned.Ref) };
       changes.push(change);
       problems.push(...takenBy(change, force));
       if (change.Owner === Owner) held.add(changeKey(change));
@@ -95,6 +98,16 @@ export async function planObjects(
     }
   }
   return { sets, marks, first, index, changes, refused: [...refused, ...lost.values()], problems };
+}
+
+/** Returns what names binding rules as the set does: a plan names those with a handle by that. */
+function namesIn({ Changes }: Plan, { Objects, Delete }: ReadSet['body']): (ref: string) => string {
+  const byId = new Map<unknown, string>();
+  for (const item of Objects) byId.set(item.Object['ID'], refOfItem(item));
+  for (const item of Delete) byId.set(item.ID, refOfItem(item));
+  const rules = Changes.filter(({ Type }) => Type === 'binding-rule');
+  const names = new Map(rules.map(({ ID, Ref }) => [Ref, byId.get(ID)]));
+  return (ref) => names.get(ref) ?? ref;
 }
 
 const changeKey = ({ ID, Ref, Type }: Pick<PlannedChange, 'ID' | 'Ref' | 'Type'>): string =>

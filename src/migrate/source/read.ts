@@ -222,7 +222,7 @@ class Reading {
     return {
       list,
       index,
-      objects: whole.filter((one) => one !== undefined),
+      objects: whole.filter((one) => one !== undefined).map(withAccessor),
       findings: isCut ? [unreadable(list)] : [],
     };
   }
@@ -304,6 +304,12 @@ class Reading {
 
 const keyOf = ({ path, ns }: List): string =>
   ns === undefined || ns === 'default' ? path : `${path}?ns=${ns}`;
+
+/** A source keeps the letter case of an AccessorID that a client made; here it is in lower case. */
+const withAccessor = (one: Shown): Shown => {
+  const { AccessorID } = one;
+  return typeof AccessorID === 'string' ? { ...one, AccessorID: AccessorID.toLowerCase() } : one;
+};
 
 /** Returns what does not change without the index of a token: a link goes with what it names. */
 const withoutLinks = ({ Policies: _policies, Roles: _roles, ...rest }: Shown): Shown => rest;
