@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { AS_DEPLOYED } from '../../scripts/bench/setting.js';
@@ -183,6 +183,12 @@ describe('the deployment files', () => {
     const lines = (name: string) => textOf(name).split('\n');
     expect(lines('Dockerfile')).to.include(`ENV ${set}`);
     expect(lines('conclave.service')).to.include(`Environment=${set}`);
+  });
+
+  it('systemd: a node may write the audit log where its page has it', () => {
+    const [, path] = /"path": "([^"]+)"/.exec(readFileSync(join('docs', 'audit.md'), 'utf8'))!;
+    const [, logs] = /^LogsDirectory=(.*)$/m.exec(textOf('conclave.service')) ?? [];
+    expect(dirname(path!)).to.equal(`/var/log/${logs}`);
   });
 
   it('systemd: node is found where it is usually installed', () => {
