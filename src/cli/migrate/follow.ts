@@ -31,6 +31,8 @@ export interface FollowParts {
   readonly first: Round;
   /** The exit code of it. */
   readonly exit: number;
+  /** The pause between two lines that say the same: a minute by default. */
+  readonly everyMs?: number;
 }
 
 /** Follows a source until the user interrupts it. */
@@ -44,6 +46,10 @@ export class Follower {
   #hasOthers = false;
   /** When the first change was heard that is not written yet; undefined: there is none. */
   #sinceMs: number | undefined;
+  /** Since when lists cannot be heard: what changes in them is not known. */
+  readonly #lostMs = new Map<string, number>();
+  readonly #everyMs: number;
+  #isMeasured = true;
   #wake = (): void => {};
   #changes = 0;
   #index = 0;
@@ -51,6 +57,7 @@ export class Follower {
 
   constructor(parts: FollowParts) {
     this.#parts = parts;
+    this.#everyMs = parts.everyMs ?? MINUTE_MS;
     this.#others = new Others(parts.call.api, parts.migration);
     this.#round = parts.first;
     for (const { Ref } of parts.first.problems) this.#conflicts.add(Ref);
@@ -67,18 +74,25 @@ export class Follower {
     this.#listen();
     while (!signal.aborted) {
       if (await this.#isWoken()) await this.#follow();
-      else if (!signal.aborted) await this.#say({ changed: 0, index: 0, entries: 0 }, 0);
+      else if (!signal.aborted)
+        await this.#say({ changed: 0, index: 0, entries: 0 }, this.#behindMs);
     }
     if (exit === EXIT.differs) return exit;
     if (this.#conflicts.size > 0) return EXIT.incomplete;
     return exit === EXIT.done && this.#sinceMs !== undefined ? EXIT.changes : exit;
   }
 
+  /** For how long there may be changes that are not written. */
+  get #behindMs(): number {
+    const nowMs = performance.now();
+    return nowMs - Math.min(nowMs, this.#sinceMs ?? nowMs, ...this.#lostMs.values());
+  }
+
   /** Waits for a change, a minute at most. Returns whether there is one. */
   async #isWoken(): Promise<boolean> {
     if (this.#sinceMs !== undefined) return true;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, MINUTE_MS);
+      const timer = setTimeout(resolve, this.#everyMs);
       this.#wake = () => {
         clearTimeout(timer);
         resolve();
@@ -136,7 +150,9 @@ export class Follower {
     let quick = isPolled ? 2 : 0;
     while (!signal.aborted) {
       let askedMs = 0;
-      const held = quick < 2 ? { index: String(index), wait: WAIT } : {};
+      // One that was lost answers at once when it is there again.
+      const isHeld = quick < 2 && !this.#lostMs.has(key);
+      const held = isHeld ? { index: String(index), wait: WAIT } : {};
       try {
         if (quick >= 2) await clock.sleep(Math.max(call.options.poll, this.#pollMs));
         const query = { ...Object.fromEntries(searchParams), ...held };
@@ -144,14 +160,16 @@ export class Follower {
           askedMs = performance.now();
           return source.get(pathname, query);
         });
+        this.#lostMs.delete(key);
         const now = Number(answer.header('x-consul-index') ?? 0);
         if (answer.status !== 200) await clock.sleep(LOST_MS);
         else if (now !== index) {
           index = now;
           this.#sinceMs ??= performance.now();
           this.#wake();
-        } else if (quick < 2 && performance.now() - askedMs < HELD_MS) quick += 1;
+        } else if (isHeld && performance.now() - askedMs < HELD_MS) quick += 1;
       } catch (error) {
+        if (!this.#lostMs.has(key)) this.#lostMs.set(key, performance.now());
         await this.#failed(error);
       }
     }
@@ -162,9 +180,10 @@ export class Follower {
     const { call, source } = this.#parts;
     if (call.io.signal.aborted) return;
     if (!(error instanceof SourceError || error instanceof CliError)) throw error;
-    if (performance.now() - this.#saidMs > MINUTE_MS) {
+    if (performance.now() - this.#saidMs > this.#everyMs) {
       this.#saidMs = performance.now();
       call.print.note(`${error.message}: trying again`);
+      await this.#measure(this.#behindMs);
     }
     await source.pace.clock.sleep(LOST_MS).catch(() => {});
   }
@@ -190,7 +209,7 @@ export class Follower {
 
   async #say({ changed, index, entries }: Written, behindMs: number): Promise<void> {
     const { call } = this.#parts;
-    const { print, options } = call;
+    const { print } = call;
     this.#changes += changed;
     this.#index = Math.max(this.#index, index);
     const seconds = (behindMs / 1000).toFixed(1).replace(/\.0$/, '');
@@ -205,11 +224,14 @@ export class Follower {
       });
     else if (entries === 0) print.say(`behind ${seconds} s`);
     else print.say(`${counted(changed, 'change')} at index ${index}, behind ${seconds} s`);
-    if (options.metricsFile !== undefined) await this.#measure(options.metricsFile, behindMs);
+    await this.#measure(behindMs);
   }
 
-  /** Writes the metrics whole, so that nobody reads half of them. */
-  async #measure(file: string, behindMs: number): Promise<void> {
+  /** Writes the metrics whole, so that nobody reads half of them. Says once that it cannot. */
+  async #measure(behindMs: number): Promise<void> {
+    const { options, print } = this.#parts.call;
+    const { metricsFile: file } = options;
+    if (file === undefined) return;
     const metrics = {
       conclave_migrate_behind_seconds: behindMs / 1000,
       conclave_migrate_changes_total: this.#changes,
@@ -218,7 +240,13 @@ export class Follower {
       conclave_migrate_time_seconds: Date.now() / 1000,
     };
     const lines = Object.entries(metrics).map(([name, value]) => `${name} ${value}\n`);
-    await writeFile(`${file}.part`, lines.join(''));
-    await rename(`${file}.part`, file);
+    try {
+      await writeFile(`${file}.part`, lines.join(''));
+      await rename(`${file}.part`, file);
+      this.#isMeasured = true;
+    } catch (error) {
+      if (this.#isMeasured) print.note(`the metrics are not written: ${(error as Error).message}`);
+      this.#isMeasured = false;
+    }
   }
 }
