@@ -124,7 +124,7 @@ describe('answers that are not those of the API', () => {
     for (const [answer, expected] of [
       [text(200, PAGE), 'the server did not send a complete archive: '],
       [halfArchive, 'the server did not send a complete archive: '],
-      [cutOff, 'aborted'],
+      [cutOff, 'conclave: the archive was cut off: aborted (unreachable)\n'],
       [redirect, 'status 302'],
     ] as const) {
       const { code, err } = await run(answer, ['snapshot', 'save', file]);

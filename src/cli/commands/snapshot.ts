@@ -50,7 +50,14 @@ async function saveSnapshot(
   await replaceFile(file, async (written, part) => {
     const answer = await api.open('GET', '/v1/snapshot');
     index = String(answer.headers['x-consul-index'] ?? '');
-    await pipeline(answer, shown, (chunks: AsyncIterable<Buffer>) => writeFile(written, chunks));
+    try {
+      await pipeline(answer, shown, (chunks: AsyncIterable<Buffer>) => writeFile(written, chunks));
+    } catch (error) {
+      // The words of Node do not tell what was cut off. What failed may also be the disk.
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== 'ECONNRESET' || io.signal.aborted) throw error;
+      throw new CliError(`the archive was cut off: ${message}`, { code: 'unreachable' });
+    }
     bytes = (await written.stat()).size;
     await mustBeArchive(part);
   });
