@@ -253,12 +253,16 @@ function spawnNode(run: NodeRun, arguments_: readonly string[], logFile: string)
     // The process has a group of its own: Ctrl-C interrupts only this program, which then stops
     // the nodes in order. If this program dies, the node sees the IPC channel close.
     detached: true,
-    env: { ...process.env, ...run.env },
+    env: { ...withoutSettings(process.env), ...run.env },
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);
   return child;
 }
+
+/** Variables take precedence over the file of a node: those of a shell are for another node. */
+const withoutSettings = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('CONCLAVE_')));
 
 async function isReady(url: string): Promise<boolean> {
   try {

@@ -141,6 +141,16 @@ describe('npm start', () => {
     for (const { pidFile } of nodes()) expect(existsSync(pidFile)).to.equal(false);
   });
 
+  it('gives nodes their own settings, whatever variables the shell has', async () => {
+    const elsewhere = join(dir, 'elsewhere');
+    const port = await freePortsInARow(RAFT_OFFSET + 1);
+    const args = ['--dir', 'apart', '--nodes', '1', '--port', String(port)];
+    const env = { CONCLAVE_DATA_DIR: elsewhere };
+    running = new Running(process.execPath, [START, ...args], dir, env);
+    await running.prints('leader n1');
+    expect(existsSync(elsewhere)).to.equal(false);
+  });
+
   const refusals: readonly (readonly [args: string[], code: number, text: RegExp])[] = [
     [['--port', '70000'], 2, /expected a port from 1 to 65535/],
     [['--port', '65500', '--dir', 'high'], 2, /^--port: at most 65433 with 3 nodes; .*\n$/],
