@@ -132,14 +132,16 @@ export class SinkFile {
   /** Opens the file. A new one gets its mode, of which the umask of a node takes bits. */
   async #openFile(): Promise<FileHandle> {
     const { path, mode } = this.#settings;
+    let handle: FileHandle;
     try {
-      const handle = await this.#files.open(path, 'ax+', mode);
-      await handle.chmod(mode);
-      return handle;
+      handle = await this.#files.open(path, 'ax+', mode);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       return this.#files.open(path, 'a+', mode);
     }
+    // A file system may have no modes, or other ones.
+    await handle.chmod(mode).catch(() => {});
+    return handle;
   }
 
   async #reopen(): Promise<void> {
