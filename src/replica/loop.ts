@@ -373,7 +373,7 @@ export class RaftLoop {
     if (output.lengthenTick !== undefined) {
       this.#ticker.lengthen(output.lengthenTick * limits.tickMs);
     }
-    for (const { id, index, term } of output.appended) this.#pending.appended(id, index, term);
+    for (const one of output.appended) this.#pending.appended(one, output.entries);
     for (const { id, reason } of output.dropped) this.#pending.dropped(id, reason);
     if (output.commit !== undefined) this.#commit = Math.max(this.#commit, output.commit);
     if (output.configuration !== undefined) events.configuration(output.configuration);

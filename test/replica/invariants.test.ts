@@ -15,6 +15,8 @@ import { FakeClock, FakeLog, FakeMachine, FakeWire, ScriptedCore } from './fakes
 const noop = (index: number): Entry => ({ kind: 'noop', index, term: 1 });
 const output = (...entries: Entry[]): Output => ({ ...newOutbox(), entries });
 const data = new Uint8Array(1);
+const append = (pending: PendingWrites, id: number, index: number): void =>
+  pending.appended({ id, index, term: 1 }, [{ kind: 'noop', index, term: 1 }]);
 const nothing = (): void => {};
 
 function writer() {
@@ -113,16 +115,16 @@ const CASES: readonly (readonly [broken: string, breaks: () => unknown])[] = [
     () => {
       const pending = new PendingWrites();
       const id = pending.add(nothing);
-      pending.appended(id, 5, 1);
-      pending.appended(id, 6, 1);
+      append(pending, id, 5);
+      append(pending, id, 6);
     },
   ],
   [
     'two proposals at one index (id 2, index 5, term 1)',
     () => {
       const pending = new PendingWrites();
-      pending.appended(pending.add(nothing), 5, 1);
-      pending.appended(pending.add(nothing), 5, 1);
+      append(pending, pending.add(nothing), 5);
+      append(pending, pending.add(nothing), 5);
     },
   ],
   [

@@ -5,7 +5,7 @@
  * result of another leader's command.
  */
 import { invariant } from '../../raft/assert.js';
-import type { DropReason, Index, Term } from '../../raft/types.js';
+import type { DropReason, Index, Output, Term } from '../../raft/types.js';
 import type { Result } from '../../state/types.js';
 
 /**
@@ -93,13 +93,20 @@ export class PendingWrites {
     return offered;
   }
 
-  /** The core appended it at (index, term). */
-  appended(id: number, index: Index, term: Term): void {
+  /**
+   * The core appended it in a step that put out these entries. Its entry is not among them if a
+   * message deposed this leader in the same step.
+   */
+  appended({ id, index, term }: Output['appended'][number], entries: Output['entries']): void {
     const pending = this.#byId.get(id);
     invariant(pending !== undefined, 'a proposal is appended twice', { id, index, term });
-    invariant(!this.#byIndex.has(index), 'two proposals at one index', { id, index, term });
     this.#byId.delete(id);
     pending.at = { index, term };
+    if (entries[index - (entries[0]?.index ?? 0)]?.term !== term) {
+      this.#overwritten.add(pending);
+      return;
+    }
+    invariant(!this.#byIndex.has(index), 'two proposals at one index', { id, index, term });
     this.#byIndex.set(index, pending);
   }
 
