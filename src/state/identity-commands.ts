@@ -19,7 +19,7 @@ import { lastPart, noteChange, refused, stored } from './lists.js';
 import { type AuthMethod, CASCADE_MAX } from './methods.js';
 import type { Commands } from './object.js';
 import { ACL_WRITE } from './object-commands.js';
-import { loggedIn, removeToken, type Token } from './tokens.js';
+import { loggedIn, removeTokenAt } from './tokens.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
 /** Ends the tokens of identities, and may block their logins. Answers the ID of the block. */
@@ -161,7 +161,7 @@ function removeSome(
     const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
     const login = draft.get(keys.tokenByMethod(method.ns, method.name, ns, accessor)) ?? '';
     if (loggedIn(login).before >= number) continue;
-    removeToken({ draft, index }, stored<Token>(draft, keys.token(ns, accessor))!);
+    removeTokenAt({ draft, index }, key);
     removed += 1;
   }
   return removed;

@@ -176,8 +176,8 @@ export function displacedTokens(
     keyOf('token-identity', Namespace, Name.toLowerCase(), identity, ''),
   )) {
     const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
-    const token = stored<Token>(view, keys.token(ns, accessor))!;
-    if (accessor === replaced || !isAlive(view, token, nowMs)) continue;
+    const token = stored<Token>(view, keys.token(ns, accessor));
+    if (token === undefined || accessor === replaced || !isAlive(view, token, nowMs)) continue;
     live.push(token);
     if (live.length >= most + (isReplacing ? REPLACED_MAX - 1 : 0)) break;
   }

@@ -151,7 +151,10 @@ function removeRemains(context: ApplyContext, ns: string, name: string): number 
   const prefix = keys.ruleByMethod(ns, name, '');
   const ids = take(context.draft.keys(prefix), CASCADE_MAX).map(lastPart);
   for (const id of ids) {
-    removeObject(context, rules, stored<BindingRule>(context.draft, keys.rule(ns, id))!);
+    const rule = stored<BindingRule>(context.draft, keys.rule(ns, id));
+    if (rule !== undefined) removeObject(context, rules, rule);
+    // It was lost, and a recovery accepted that.
+    else context.draft.del(`${prefix}${id}`);
   }
   return ids.length + removeTokensOfMethod(context, ns, name, CASCADE_MAX - ids.length);
 }

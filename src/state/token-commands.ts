@@ -15,7 +15,14 @@ import {
   type TokenInput,
 } from './token-content.js';
 import { loginCommands } from './token-login.js';
-import { addToken, isAlive, removeToken, secretKeyOf, type Token } from './tokens.js';
+import {
+  addToken,
+  isAlive,
+  removeToken,
+  removeTokenAt,
+  secretKeyOf,
+  type Token,
+} from './tokens.js';
 import type { Command, Handler } from './types.js';
 
 /** Creates a token. */
@@ -132,14 +139,12 @@ const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey })
 
 /** Removes expired tokens, oldest first. */
 const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
-  const { draft } = context;
-  const due: Token[] = [];
-  for (const key of keysBelow(draft, 'token-by-expiry')) {
-    const [, at, ns, accessor] = key.split('\u0000') as [string, string, string, string];
-    if (Number(at) > nowMs || due.length >= max) break;
-    due.push(stored<Token>(draft, keys.token(ns, accessor))!);
+  const due: string[] = [];
+  for (const key of keysBelow(context.draft, 'token-by-expiry')) {
+    if (Number(key.split('\u0000')[1]) > nowMs || due.length >= max) break;
+    due.push(key);
   }
-  for (const token of due) removeToken(context, token);
+  for (const key of due) removeTokenAt(context, key);
   return { ok: true, value: String(due.length) };
 };
 

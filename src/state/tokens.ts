@@ -249,9 +249,17 @@ export function removeTokensOfMethod(
 ): number {
   const prefix = keys.tokenByMethod(ns, method, '', '').slice(0, -1);
   const some = take(context.draft.keys(prefix), max);
-  for (const key of some) {
-    const [tokenNs, accessor] = key.split('\u0000').slice(-2) as [string, string];
-    removeToken(context, stored<Token>(context.draft, keys.token(tokenNs, accessor))!);
-  }
+  for (const key of some) removeTokenAt(context, key);
   return some.length;
+}
+
+/**
+ * Removes the token whose place ends the key of a derived record. If the token was lost, and a
+ * recovery accepted that, the record alone is removed.
+ */
+export function removeTokenAt(context: ApplyContext, key: string): void {
+  const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
+  const token = stored<Token>(context.draft, keys.token(ns, accessor));
+  if (token === undefined) context.draft.del(key);
+  else removeToken(context, token);
 }

@@ -173,6 +173,21 @@ describe('tokens', () => {
     expect(left).to.have.lengthOf(1);
     expect(left[0]).to.include(state.token(1).accessor);
   });
+
+  it('are reaped, and methods deleted, where a recovery accepted that objects are lost', () => {
+    const state = new State();
+    state.must({ ...state.token(1), expirationTime: '2030-01-01T00:01:00Z' });
+    state.must(state.method('m'));
+    state.must(state.login(2, 'm'));
+    const lost = [...state.store.keys('token\u0000')];
+    expect(lost).to.have.lengthOf(3);
+    state.store.commit(lost.map((key) => [key, undefined]));
+    const nowMs = Date.parse('2031-01-01T00:00:00Z');
+    expect(state.must({ type: 'token.reap', nowMs, max: 10 })).to.equal(1);
+    state.must({ type: 'method.delete', ns: 'default', name: 'm' });
+    for (const table of ['token-by-expiry', 'token-by-method'])
+      expect([...state.store.keys(table)]).to.deep.equal([]);
+  });
 });
 
 describe('auth methods', () => {

@@ -124,7 +124,9 @@ export function rulesOf(
   most = Number.POSITIVE_INFINITY,
 ): BindingRule[] {
   const ids = take(keysBelow(view, 'rule-by-method', Namespace, Name.toLowerCase()), most);
-  return ids.map((key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!);
+  const found = ids.map((key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key))));
+  // One may be lost: a recovery accepts that.
+  return found.filter((rule) => rule !== undefined);
 }
 
 /** Returns the binding rules of a method, one read in each step. */
