@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { IDENTITY_FILE } from '../base/data-folder.js';
 import {
   type LocalCluster,
   type LocalNode,
@@ -88,7 +89,7 @@ function removeFiles(cluster: LocalCluster): void {
 
 /** Throws for a folder that holds something else. */
 function refuseForeign({ dir, commandWith }: DevOptions): never {
-  const what = existsSync(join(dir, 'node.json'))
+  const what = existsSync(join(dir, IDENTITY_FILE))
     ? 'contains the data of a node that conclave agent started'
     : 'is not empty and does not contain a cluster of this program';
   throw new UsageError(`${dir}/ ${what}; choose another folder: ${commandWith('--dir NAME')}`);

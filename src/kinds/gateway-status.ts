@@ -43,9 +43,9 @@ interface SettleOptions {
   /** The time of the changes as RFC 3339 text. */
   readonly at: string;
   /** For chains. */
-  readonly budget?: Budget;
+  readonly budget: Budget;
   /** For bindings. */
-  readonly bindings?: Budget;
+  readonly bindings: Budget;
 }
 
 /**
@@ -79,7 +79,7 @@ export function settleGateways(
 class GatewayStatus {
   readonly #lookup: EntryLookup;
   readonly #at: string;
-  readonly #budget: Budget | undefined;
+  readonly #budget: Budget;
   readonly #bindings: Budget;
   /** The protocol or the fault of each chain, by service. */
   readonly #chains = new Map<string, { readonly protocol?: string; readonly fault?: string }>();
@@ -92,7 +92,7 @@ class GatewayStatus {
     this.#lookup = lookup;
     this.#at = at;
     this.#budget = budget;
-    this.#bindings = bindings ?? { left: Number.POSITIVE_INFINITY };
+    this.#bindings = bindings;
   }
 
   ofRoute(route: ConfigEntry): Status {

@@ -5,6 +5,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { IDENTITY_FILE } from '../base/data-folder.js';
 import type { KeyPair } from '../base/peer-record.js';
 import type { Configuration, NodeId } from '../raft/types.js';
 import { type Identity, type IdentityPort, nextStart } from '../replica/members/identity.js';
@@ -38,9 +39,6 @@ export const IDS: IdSource = {
   random: randomUUID,
   keyPair: newKeyPair,
 };
-
-/** The file of the identity. A data folder has it from its first use on. */
-export const IDENTITY_FILE = 'node.json';
 
 /**
  * Returns the identity in a data folder; undefined if there is none. Rejects with StorageError if

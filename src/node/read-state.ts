@@ -1,10 +1,11 @@
 /** The first step of a start. This module loads little, since the rest of the program waits. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { IDENTITY_FILE } from '../base/data-folder.js';
 import type { Identity } from '../replica/members/identity.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';
 import { type LoadedState, loadState } from '../storage/state-load.js';
-import { claimIdentity, IDENTITY_FILE } from './identity.js';
+import { claimIdentity } from './identity.js';
 
 /** The folder of the state in a data folder. */
 export const STATE_FOLDER = 'state';

@@ -1,6 +1,7 @@
 /** The routes of a node, and what they are made with. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TOKEN_RESET_FILE } from '../base/data-folder.js';
 import { releaseOf } from '../base/release.js';
 import type { Config } from '../config/config.js';
 import type { AclParts } from '../http/routes/common.js';
@@ -27,9 +28,6 @@ import type { auditOf } from './audit.js';
 import type { eventsOf } from './events.js';
 import { bootstrapSecret } from './key-files.js';
 import type { TokenUsage } from './usage.js';
-
-/** Name of the file in the data folder that permits another bootstrap. */
-const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
 /** What requests have counted and noted so far. */
 export interface Noted {

@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs';
 import module from 'node:module';
 import { join } from 'node:path';
+import { IDENTITY_FILE } from '../base/data-folder.js';
 
 /** The parts of `node:module` that the types of Node 20 lack. */
 interface CompileCache {
@@ -12,8 +13,6 @@ interface CompileCache {
 const { enableCompileCache, flushCompileCache } = module as CompileCache;
 /** The folder in a data folder. It has a folder for each release, of which one stays. */
 const FOLDER = 'compile-cache';
-/** The file of every data folder that is in use (IDENTITY_FILE, whose module would load much). */
-const MARKER = 'node.json';
 /** Permission bits with which others can write. */
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -25,7 +24,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 export function useCompiledCode(dataDir: string, release: string): void {
   // The first start makes the folder, or takes an empty one, or says why it cannot. Until then it
   // may be anybody's: nothing is removed from it, nor put into it.
-  if (!existsSync(join(dataDir, MARKER))) return;
+  if (!existsSync(join(dataDir, IDENTITY_FILE))) return;
   const folder = join(dataDir, FOLDER);
   const own = join(folder, release);
   const isTrusted = attempt(

@@ -9,6 +9,7 @@ import type { Identity, IdentityPort } from '../../src/replica/members/identity.
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import { Replica } from '../../src/replica/replica.js';
+import type { RpcRequest } from '../../src/replica/rpc-codec.js';
 import { MemoryLog } from '../support/memory-log.js';
 import { FakeClock, FakeMachine } from './fakes.js';
 
@@ -232,3 +233,20 @@ export class ReplicaCluster {
     };
   }
 }
+
+/** Sends a request to the leader. Returns its answer once there is one: a type, or a code. */
+export const administer = (node: Node, request: RpcRequest): string[] => {
+  const answers: string[] = [];
+  node.replica.rpc.callLeader(request, 5000, (answer) => {
+    answers.push(answer.type === 'refused' ? answer.refusal.code : answer.type);
+  });
+  return answers;
+};
+
+/** The voters of the configuration in force, in order. */
+export const voters = (node: Node): string[] =>
+  node.replica.loop
+    .status()
+    .configuration.members.filter(({ voter }) => voter)
+    .map(({ id }) => id)
+    .sort();

@@ -1,21 +1,7 @@
 /** Changes of the members while one of them does not answer, or does not apply the log. */
 import { expect } from 'chai';
-import type { RpcRequest } from '../../src/replica/rpc-codec.js';
-import { type Node, ReplicaCluster } from './cluster.js';
+import { administer, type Node, ReplicaCluster, voters } from './cluster.js';
 
-const administer = (node: Node, request: RpcRequest): string[] => {
-  const answers: string[] = [];
-  node.replica.rpc.callLeader(request, 5000, (answer) => {
-    answers.push(answer.type === 'refused' ? answer.refusal.code : answer.type);
-  });
-  return answers;
-};
-const voters = (node: Node): string[] =>
-  node.replica.loop
-    .status()
-    .configuration.members.filter(({ voter }) => voter)
-    .map(({ id }) => id)
-    .sort();
 /** Writes a command on a node. Returns the codes of its outcome: at most one. */
 const write = (node: Node, type: string): string[] => {
   const outcomes: string[] = [];

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { Packr } from 'msgpackr';
 import { type Refusal, refusal } from '../../src/base/errors.js';
 import { COMMAND_BYTES_MAX, TEXT_MAX } from '../../src/base/wire-limits.js';
-import { decodeResponse, encodeRequest, type RpcRequest } from '../../src/replica/rpc-codec.js';
+import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
 import type { Gate } from '../../src/replica/types.js';
 import type { WriteOutcome } from '../../src/replica/writes/client-writes.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { LIMITS, type Node, ReplicaCluster } from './cluster.js';
+import { administer, LIMITS, type Node, ReplicaCluster, voters } from './cluster.js';
 
 /** Writes a command named `name` on a node; the returned holder receives the outcome. */
 function write(node: Node, name: string, timeoutMs = 2000): { outcome?: WriteOutcome } {
@@ -483,20 +483,6 @@ describe('replica: reads', () => {
 });
 
 describe('replica: membership', () => {
-  const administer = (node: Node, request: RpcRequest) => {
-    const answers: string[] = [];
-    node.replica.rpc.callLeader(request, 5000, (answer) => {
-      answers.push(answer.type === 'refused' ? answer.refusal.code : answer.type);
-    });
-    return answers;
-  };
-  const voters = (node: Node): string[] =>
-    node.replica.loop
-      .status()
-      .configuration.members.filter(({ voter }) => voter)
-      .map(({ id }) => id)
-      .sort();
-
   it('a new server is a learner until it has caught up, then a voter', () => {
     const cluster = new ReplicaCluster({ ids: ['a', 'b', 'c', 'd'], initial: ['a', 'b', 'c'] });
     const leader = cluster.elect();

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { asOwner } from '../../base/as-owner.js';
+import { IDENTITY_FILE, TOKEN_RESET_FILE } from '../../base/data-folder.js';
 import { type Call, type Cli, oneNode } from '../cli.js';
 import { readInput, writePrivate } from '../files/files.js';
 import { CliError, misused } from '../print/error.js';
@@ -14,10 +15,6 @@ interface BootstrapOptions {
   readonly tokenSinkFile?: string;
 }
 
-/** The file in a node's data folder that allows another bootstrap. */
-const RESET_FILE = 'acl-bootstrap-reset';
-/** The file of every data folder that is in use. */
-const MARKER = 'node.json';
 /** Consul and this server state the index only in the sentence, which is part of the API. */
 const RESET_INDEX = /reset index: (\d+)/;
 
@@ -72,22 +69,13 @@ async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Prom
         ...(error as CliError).details,
         hint:
           'to bootstrap again, pass the data folder of the node to --reset, ' +
-          `or write ${index} to ${RESET_FILE} there`,
+          `or write ${index} to ${TOKEN_RESET_FILE} there`,
       });
     oneNode(call, '--reset');
-    mustBeDataFolder(reset);
-    await asOwner(reset, () => writePrivate(join(reset, RESET_FILE), `${index}\n`));
+    // In another folder no node would look for the file.
+    if (statSync(join(reset, IDENTITY_FILE), { throwIfNoEntry: false }) === undefined)
+      misused(`--reset: ${reset} is not the data folder of a node`);
+    await asOwner(reset, () => writePrivate(join(reset, TOKEN_RESET_FILE), `${index}\n`));
     return ask();
-  }
-}
-
-/** Throws for another folder, in which no node would look for the file. */
-function mustBeDataFolder(folder: string): void {
-  try {
-    statSync(join(folder, MARKER));
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (/^ENO(?:ENT|TDIR)$/.test(code))
-      misused(`--reset: ${folder} is not the data folder of a node`);
   }
 }
