@@ -14,7 +14,7 @@ describe('a deleted secret', () => {
   let cluster: LocalCluster;
   before(async () => {
     cluster = await field.start(3, {
-      settings: { limits: { requestMs: 1000, secretsGoneMs: 4000 } },
+      settings: { limits: { requestMs: 2000, secretsGoneMs: 8000 } },
     });
   });
   after(() => field.end());

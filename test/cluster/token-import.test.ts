@@ -19,7 +19,7 @@ describe('imported tokens in a cluster', () => {
   let cluster: RealCluster;
   before(async () => {
     cluster = await RealCluster.open(3, {
-      settings: { limits: { requestMs: 1000, secretsGoneMs: 4000 } },
+      settings: { limits: { requestMs: 2000, secretsGoneMs: 8000 } },
     });
   });
   after(() => cluster.close());
@@ -28,12 +28,21 @@ describe('imported tokens in a cluster', () => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     return send(cluster.urls[node]!, call, { token, ...sent });
   };
-  const take = (node: number, body: object) =>
-    ask(node, 'POST /v1/acl/tokens/import', { Source: 'dc1', ...body });
+  /** Sends it to these nodes in turn until it is made: one that stands still answers 503. */
+  const take = async (body: object, nodes: readonly number[] = [0]) => {
+    for (let tries = 0; ; tries += 1) {
+      const node = nodes[tries % nodes.length]!;
+      const sent = ask(node, 'POST /v1/acl/tokens/import', { Source: 'dc1', ...body });
+      const answer = await sent.catch(() => undefined);
+      if (answer === undefined || answer.status === 503) continue;
+      expect(answer.status, answer.text).to.equal(200);
+      return JSON.parse(answer.text);
+    }
+  };
 
   it('are known on every node at once', async () => {
-    const made = await take(0, { Tokens: tokens(0, 500) });
-    expect([made.status, JSON.parse(made.text).Created]).to.deep.equal([200, 500]);
+    const { Created, Unchanged } = await take({ Tokens: tokens(0, 500) });
+    expect(Created + Unchanged).to.equal(500);
     for (const node of [0, 1, 2]) {
       const own = await ask(node, 'GET /v1/acl/token/self', undefined, secret(499));
       expect(JSON.parse(own.text).AccessorID).to.equal(accessor(499));
@@ -47,10 +56,7 @@ describe('imported tokens in a cluster', () => {
     const alive = [0, 1, 2].filter((at) => cluster.nodes[at] !== dying);
     const sending = Array.from({ length: 8 }, async (_, at) => {
       const Tokens = tokens(500 + at * 100, 600 + at * 100);
-      for (let tries = 0; ; tries += 1) {
-        const answer = await take(alive[(at + tries) % 2]!, { Tokens }).catch(() => undefined);
-        if (answer?.status === 200) return;
-      }
+      await take({ Tokens }, at % 2 === 0 ? alive : alive.toReversed());
     });
     await dying.kill('SIGKILL');
     await Promise.all(sending);
@@ -75,8 +81,7 @@ describe('imported tokens in a cluster', () => {
       ).length;
     expect(holders()).to.equal(3);
     const all = tokens(0, 1300).map(({ AccessorID }) => AccessorID);
-    for (let at = 0; at < all.length; at += 500)
-      expect((await take(0, { Delete: all.slice(at, at + 500) })).status).to.equal(200);
+    for (let at = 0; at < all.length; at += 500) await take({ Delete: all.slice(at, at + 500) });
     await until(
       async () => holders(),
       (count) => count === 0,
