@@ -7,6 +7,12 @@ import { mayBeUnknown } from './unknown-outcome.js';
 import type { Workload, WriteOutcome } from './workload.js';
 
 /**
+ * Virtual milliseconds that an answer may take. The limit on the state's backlog is so small here
+ * that a server which has just joined may apply one entry in each tick.
+ */
+const ANSWER_MS = 60_000;
+
+/**
  * Writes and reads once through every member. Returns a function that tells whether all have
  * answered; one that was started again in the meantime is asked again. A server may refuse for a
  * while: when it has too much to do, when it knows of its removal but not yet that it was added
@@ -30,7 +36,7 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
     const type = server.level > 1 ? 'newPut' : 'put';
     const command = { type, v: 1, key: 'last', value } as const;
     const mayNotKnow = mayBeUnknown(cluster, server, value);
-    server.write(command, 20_000, (outcome) => {
+    server.write(command, ANSWER_MS, (outcome) => {
       const code = codeOf(outcome);
       const isLost = code === 'outcome_unknown' && mayNotKnow();
       if (code === undefined) answered();
@@ -39,7 +45,7 @@ export function lastQuestions(cluster: SimCluster, workload: Workload): () => bo
     });
   };
   const read = (server: SimServer, answered: () => void): void =>
-    server.barrier('consistent', 20_000, (passed) => {
+    server.barrier('consistent', ANSWER_MS, (passed) => {
       if (passed) answered();
       else failed(server, `${server.id} has no read barrier`, () => read(server, answered));
     });
