@@ -136,6 +136,24 @@ describePages('changes in the web UI', 1, (stage) => {
     expect(await versionsOf(page).count()).to.equal(1);
   });
 
+  it('appear in the history of their object while it is shown', async () => {
+    const { first, second, path } = await makeChanged('followed');
+    const { page } = await stage.visit(`/history/policy/${first.ID}`);
+    await button(page, 'Compare').click();
+    const differences = page.getByRole('region', { name: 'Differences' });
+    await differences.waitFor();
+    await put(path, { Name: 'followed', Description: 'while it is shown' });
+    await versionsOf(page).nth(2).waitFor();
+    // What is compared stays.
+    await differences.waitFor();
+    expect(await page.getByLabel('To', { exact: true }).inputValue()).to.equal(
+      String(second.ModifyIndex),
+    );
+    await stage.api(`DELETE ${path}`);
+    await versionsOf(page).first().getByText('delete').waitFor();
+    await page.getByRole('link', { name: 'Open the object' }).waitFor({ state: 'detached' });
+  });
+
   it('are compared, and taken back to an earlier version', async () => {
     const { first, path } = await makeChanged('returning');
     const { page, faults } = await stage.visit(`/policies/${first.ID}`);

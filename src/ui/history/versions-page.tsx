@@ -1,6 +1,6 @@
 /** The history of one object: its versions, what differs between them, and the ways back. */
 import { useState } from 'preact/hooks';
-import { read } from '../api/client.js';
+import { ask, read } from '../api/client.js';
 import {
   historyPath,
   type ObjectVersion,
@@ -11,7 +11,7 @@ import { objectPage } from '../objects/linking.js';
 import { SelectField } from '../parts/field.js';
 import { Form, useAttempt } from '../parts/form.js';
 import { Link } from '../parts/link.js';
-import { useLoad } from '../parts/load.js';
+import { useWatch } from '../parts/load.js';
 import { ProblemNotice, ReadOnly, Status } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
@@ -39,12 +39,10 @@ export function VersionsPage({ at }: { at: Place }) {
   const [limit, setLimit] = useState(FIRST);
   const [act, setAct] = useState<Act>();
   const [done, setDone] = useState<string>();
-  const { value, problem, reload } = useLoad(
-    (signal) => {
-      const query = { limit: String(limit) };
-      return read<Versions>(historyPath(type, id), { signal, query });
-    },
-    [limit],
+  const { value, problem } = useWatch(
+    (signal) => ask<Versions>(historyPath(type, id), { signal, query: { limit: String(limit) } }),
+    [limit, done],
+    { isHeld: false },
   );
   const to = objectPage(type, id);
   const need = needOf(type, id);
@@ -75,9 +73,7 @@ export function VersionsPage({ at }: { at: Place }) {
               {TEXT.history.more}
             </button>
           )}
-          {versions.length > 1 && (
-            <Compare key={versions[0]!.Index} type={type} id={id} versions={versions} />
-          )}
+          {versions.length > 1 && <Compare type={type} id={id} versions={versions} />}
         </>
       )}
       {act !== undefined && (
@@ -87,7 +83,6 @@ export function VersionsPage({ at }: { at: Place }) {
           onDone={({ Changes, Index }) => {
             setAct(undefined);
             setDone(TEXT.plan.applied(Changes.length, Index));
-            reload();
           }}
         />
       )}
