@@ -150,6 +150,20 @@ describePages('fields in the web UI', 1, (stage) => {
     await page.getByRole('textbox', { name: 'Bind name' }).waitFor();
   });
 
+  it('of a rule are judged with the variables of its template', async () => {
+    const { ID } = await stage.api<{ ID: string }>('PUT /v1/acl/binding-rule', {
+      AuthMethod: 'builds',
+      Selector: '"team" in value and value.team == "red"',
+      BindType: 'templated-policy',
+      BindName: 'builtin/service',
+      BindVars: { name: '${value.name}' },
+    });
+    const page = await stage.blank();
+    const judged = page.waitForResponse('**/v1/acl/binding-rule/lint*');
+    await page.goto(stage.hrefOf(`/binding-rules/${ID}`));
+    expect(await (await judged).json()).to.deep.equal({ Valid: true, Problems: [] });
+  });
+
   it('are invalid only while something is wrong with them', async () => {
     const { page } = await stage.visit('/auth-methods?new');
     await page.getByText('How long the tokens of logins are valid').waitFor();

@@ -3,6 +3,7 @@ import { type ComponentChildren, Fragment, type RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/problem.js';
 import type { Finding } from '../api/types.js';
+import { objectIn } from '../forms/layout.js';
 import { HistorySection } from '../history/section.js';
 import { loadEditor } from '../parts/code-field.js';
 import type { Caret } from '../parts/field.js';
@@ -352,5 +353,7 @@ function lintBody(
   const { AuthMethod, Selector, BindType, BindName } = form;
   if (!AuthMethod && !Selector && !BindName) return undefined;
   const ID = before?.object['ID'];
-  return { ...(ID !== undefined && { ID }), AuthMethod, Selector, BindType, BindName };
+  const BindVars = form['BindVars'] && objectIn(form['BindVars']);
+  const more = { ...(ID !== undefined && { ID }), ...(BindVars && { BindVars }) };
+  return { ...more, AuthMethod, Selector, BindType, BindName };
 }
