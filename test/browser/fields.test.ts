@@ -215,6 +215,28 @@ describePages('fields in the web UI', 1, (stage) => {
     expect(role!.Policies[0]!.Name).to.equal('team-blue');
   });
 
+  it('for rules keep the ends of lines', async () => {
+    const Rules = '# from Windows\r\nservice "win" {\r\n  policy = "read"\r\n}\r\n';
+    const made = { Name: 'windows', Rules };
+    const { ID } = await stage.api<{ ID: string }>('PUT /v1/acl/policy', made);
+    const { page } = await stage.visit(`/policies/${ID}`);
+    await field(page, 'Rules').waitFor();
+    await page.waitForLoadState('networkidle');
+    const kept = await page.evaluate('Object.keys(sessionStorage).join()');
+    expect(kept).not.to.include('draft');
+    await field(page, 'Description').fill('typed');
+    await apply(page);
+    await saved(page);
+    const now = () => stage.api<typeof made>(`GET /v1/acl/policy/${ID}`);
+    expect((await now()).Rules).to.equal(Rules);
+    await field(page, 'Rules').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText('# more');
+    await apply(page);
+    await saved(page);
+    expect((await now()).Rules).to.equal(`${Rules}# more`);
+  });
+
   it('for rules take text even if the editor cannot be loaded', async () => {
     const page = await stage.blank();
     const faults: string[] = [];

@@ -111,6 +111,8 @@ export interface EditorOptions {
  */
 export function openEditor(root: ShadowRoot, given: EditorOptions): Editor {
   const { label, language, text, isReadOnly, onChange } = given;
+  // The editor knows one end of lines alone. Texts keep theirs.
+  const lineEnd = /\r\n?/.exec(text)?.[0];
   const help = language === 'json' ? jsonHelp(given.known, given.onChecked) : undefined;
   const extensions: Extension[] = [
     lineNumbers(),
@@ -132,14 +134,14 @@ export function openEditor(root: ShadowRoot, given: EditorOptions): Editor {
     }),
     EditorState.readOnly.of(isReadOnly),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) onChange(update.state.doc.toString());
+      if (update.docChanged) onChange(update.state.doc.sliceString(0, undefined, lineEnd));
     }),
   ];
   const view = new EditorView({ doc: text, extensions, parent: root, root });
   return {
     setText(next) {
       const { doc } = view.state;
-      if (doc.toString() === next) return;
+      if (doc.toString() === next.replaceAll(/\r\n?/g, '\n')) return;
       view.dispatch({ changes: { from: 0, to: doc.length, insert: next } });
     },
     mark: (places) => view.dispatch({ effects: setMarks.of(places) }),
