@@ -275,6 +275,19 @@ describePages('objects in the web UI', 1, (stage) => {
     await page.getByText('Your text, to compare').waitFor();
   });
 
+  it('are not deleted if they change while the dialog is read, which is said', async () => {
+    const { page, entry, read } = await typedEntry('undeleted');
+    await button(page, 'Delete').click();
+    const dialog = page.getByRole('dialog', { name: 'Delete undeleted' });
+    await dialog.getByText('The history can undo this.').waitFor();
+    await stage.api('PUT /v1/config', { ...entry, MaxInboundConnections: 6 });
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
+    await alert.getByText('"MaxInboundConnections": 6').waitFor();
+    expect(await page.getByLabel('Protocol').inputValue()).to.equal('grpc');
+    expect(await read()).to.include({ MaxInboundConnections: 6 });
+  });
+
   it('ask whose change is kept where both changed the same', async () => {
     const { page, entry, read } = await typedEntry('chosen');
     await stage.api('PUT /v1/config', { ...entry, Protocol: 'tcp', MaxInboundConnections: 9 });

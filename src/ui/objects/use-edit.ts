@@ -249,14 +249,17 @@ function acts(
     async remove(reason) {
       if (before === undefined) return false;
       const remove: Attempt<boolean> = async (signal) =>
-        (await type.remove(before, { signal, reason })) || undefined;
+        (await type.remove(before, { signal, reason })) || null;
       return (await attemptWrite(remove)) === true;
     },
   };
 }
 
-/** A write; undefined if the object was changed meanwhile. The signal ends its wait. */
-type Attempt<T> = (signal: AbortSignal) => Promise<T | undefined>;
+/**
+ * A write; undefined if the object was changed meanwhile, null if then nothing is to be merged. The
+ * signal ends its wait.
+ */
+type Attempt<T> = (signal: AbortSignal) => Promise<T | undefined | null>;
 
 /**
  * Runs a write. Returns its problem, or the version that it found instead of that of the edit: as a
@@ -273,11 +276,13 @@ async function outcomeOf<T>(
       if (isOutdated(error) && edit?.before !== undefined) return undefined;
       throw error;
     });
-    if (done !== undefined || edit === undefined) return { edit, done };
+    if (edit === undefined || (done !== undefined && done !== null))
+      return { edit, done: done ?? undefined };
     const theirs = edit.before && (await type.find(type.idOf(edit.before.object), signal));
     if (theirs === undefined) return { edit, isMissing: true };
     const { form, collisions } = mergedWith(type, edit, theirs);
-    if (collisions.length > 0 || isSame(type, edit)) return { edit: { ...edit, conflict: theirs } };
+    if (done === null || collisions.length > 0 || isSame(type, edit))
+      return { edit: { ...edit, conflict: theirs } };
     const overtaken = edit.overtaken ?? edit.before;
     return { edit: { before: theirs, form, overtaken }, done: 'overtaken' };
   } catch (error) {
