@@ -242,6 +242,7 @@ export const TEXT = {
     newTitle: (noun: string) => `New ${noun}`,
     missing: (noun: string) => `This ${noun} does not exist. It may have been deleted.`,
     others: 'Show the list.',
+    elsewhere: (ns: string) => `Open the one of the namespace ${ns}.`,
     readOnlyAbout: (right: string) => `You may not change this. It requires ${right}.`,
     restored: 'Your unsaved changes have been restored.',
     discard: 'Discard draft',

@@ -136,6 +136,16 @@ describePages('changes in the web UI', 1, (stage) => {
     expect(await versionsOf(page).count()).to.equal(1);
   });
 
+  it('lead to the token of their author, whatever its namespace is', async () => {
+    await put('/v1/acl/role?ns=team-a', { Name: 'by-somebody-else' });
+    const { page } = await stage.visit('/history?ns=team-a');
+    const row = page.getByRole('row').filter({ hasText: 'create role by-somebody-else' });
+    await row.getByRole('link', { name: 'Initial Management Token' }).click();
+    await page.getByRole('link', { name: 'Open the one of the namespace default.' }).click();
+    await page.getByText('About this token').waitFor();
+    expect(page.url()).to.include('ns=default');
+  });
+
   it('appear in the history of their object while it is shown', async () => {
     const { first, second, path } = await makeChanged('followed');
     const { page } = await stage.visit(`/history/policy/${first.ID}`);

@@ -1,6 +1,7 @@
 /** Revoking an identity in the web UI, and its blocks. */
 import { expect } from 'chai';
 import { signer } from '../login/signers.js';
+import { send } from '../support/client.js';
 import { describePages } from './stage.js';
 
 describePages('identities in the web UI', 1, (stage) => {
@@ -57,5 +58,35 @@ describePages('identities in the web UI', 1, (stage) => {
     await row.waitFor({ state: 'detached' });
     await login();
     expect(faults).to.deep.equal([]);
+  });
+
+  it('lead from another namespace to their auth method, and a refusal to its rules', async () => {
+    const key = await signer('EdDSA');
+    await stage.api('PUT /v1/namespace', { Name: 'team-b' });
+    await stage.api('PUT /v1/acl/auth-method', {
+      Name: 'far',
+      Type: 'jwt',
+      Config: { JWTValidationPubKeys: [key.pem] },
+      NamespaceRules: [{ Selector: '', BindNamespace: 'team-b' }],
+    });
+    const rule = { AuthMethod: 'far', BindType: 'service', BindName: 'web' };
+    await stage.api('PUT /v1/acl/binding-rule', rule);
+    const now = Math.floor(Date.now() / 1000);
+    const login = (BearerToken: string) =>
+      send(stage.cluster.urls[0]!, 'POST /v1/acl/login', {
+        token: '',
+        body: JSON.stringify({ AuthMethod: 'far', BearerToken }),
+      });
+    const { text } = await login(await key.sign({ iat: now, exp: now + 600, sub: 'far/web' }));
+    const { page } = await stage.visit(`/tokens/${JSON.parse(text).AccessorID}?ns=team-b`);
+    await page.getByRole('link', { name: 'far', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'far' }).waitFor();
+    const { headers } = await login('a.b.c');
+    await page.goto(stage.hrefOf(`/explain?ns=team-b&decision=${headers['x-consul-decision']}`));
+    await page.getByRole('link', { name: 'service web' }).click();
+    await page.getByRole('textbox', { name: 'Selector' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Open the auth method' }).click();
+    await page.getByRole('heading', { level: 1, name: 'far' }).waitFor();
   });
 });

@@ -119,9 +119,11 @@ function DecisionView({ decision }: { decision: Decision }) {
         <>
           <p>{TEXT.explain.login(Login.AuthMethod, Login.Reason)}</p>
           <p>
-            <Link to={['auth-methods', Login.AuthMethod]}>{TEXT.explain.method}</Link>
+            <Link to={['auth-methods', Login.AuthMethod]} query={{ ns: Login.Namespace }}>
+              {TEXT.explain.method}
+            </Link>
           </p>
-          <Linked by={RULES} of={{ object: { Name: Login.AuthMethod } }} />
+          <Linked by={RULES} of={{ object: { Name: Login.AuthMethod } }} ns={Login.Namespace} />
         </>
       )}
       {Now !== null && (

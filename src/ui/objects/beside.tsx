@@ -19,17 +19,19 @@ import type { Version } from './type.js';
 /** Objects of a list that are shown beside another one. */
 const SHOWN = 10;
 
-/** The first of the objects that link another one. */
+/** The first of the objects that link another one. `ns`: the namespace of both. */
 export function Linked({
   by: linking,
   of: { object },
+  ns,
 }: {
   by: Linking;
   of: { readonly object: Record<string, unknown> };
+  ns?: string;
 }) {
   const { title, list, slug, by, field, noun, nameOf } = linking;
   const { value, problem } = useLoad(
-    (signal) => linkedTo(linking, object, SHOWN, signal),
+    (signal) => linkedTo(linking, object, { size: SHOWN, signal, ns }),
     [list, object[by[1]]],
   );
   const { items = [], total = 0 } = value ?? {};
@@ -41,13 +43,15 @@ export function Linked({
           const id = String(each['ID'] ?? each['AccessorID']);
           return (
             <li key={id}>
-              <Link to={[slug, id]}>{nameOf(each)}</Link>
+              <Link to={[slug, id]} query={{ ns }}>
+                {nameOf(each)}
+              </Link>
             </li>
           );
         })}
         {total > items.length && <li>{TEXT.beside.andMore(total - items.length)}</li>}
       </ul>
-      <MakeLink to={slug} noun={noun} given={{ [field]: String(object['Name']) }} />
+      <MakeLink to={slug} noun={noun} given={{ [field]: String(object['Name']), ns }} />
     </Panel>
   );
 }

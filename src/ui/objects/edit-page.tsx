@@ -2,14 +2,16 @@
 import { type ComponentChildren, Fragment, type RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/problem.js';
-import type { Finding } from '../api/types.js';
+import type { Finding, Stored } from '../api/types.js';
 import { objectIn } from '../forms/layout.js';
 import { HistorySection } from '../history/section.js';
+import { readFirst } from '../lists/page.js';
 import { loadEditor } from '../parts/code-field.js';
 import type { Caret } from '../parts/field.js';
 import { Findings, useLint } from '../parts/findings.js';
 import { Form } from '../parts/form.js';
 import { Link } from '../parts/link.js';
+import { useLoad } from '../parts/load.js';
 import { Empty, ProblemNotice, ReadOnly } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { useMay } from '../parts/rights.js';
@@ -25,6 +27,9 @@ import { leadTo, type Open, type Saving, useSaving } from './saving.js';
 import { findingsOf, formOf, type ObjectType, type Version } from './type.js';
 import { type Editing, useEdit } from './use-edit.js';
 import { useKnown } from './use-known.js';
+
+/** Objects of other namespaces among which one is looked for. */
+const LOOKED_AT = 20;
 
 /** What a type shows beside its form. */
 export type Beside = (shown: {
@@ -55,7 +60,8 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
       {isMissing && (
         <div role="alert">
           <Empty>
-            {TEXT.form.missing(type.noun)} <Link to={[type.slug]}>{TEXT.form.others}</Link>
+            {TEXT.form.missing(type.noun)} <Link to={[type.slug]}>{TEXT.form.others}</Link>{' '}
+            {id !== undefined && <Elsewhere type={type} id={id} />}
           </Empty>
         </div>
       )}
@@ -72,6 +78,21 @@ export function EditPage({ type, at, beside }: { type: ObjectType; at: Place; be
       {edit !== undefined && beside?.({ version: edit.before, form: edit.form })}
       {edit?.before && <HistorySection type={type} of={edit.before} />}
     </Page>
+  );
+}
+
+/** Leads to the object in another namespace: links to who did or may do something name none. */
+function Elsewhere({ type, id }: { type: ObjectType; id: readonly string[] }) {
+  const { value: ns } = useLoad(async (signal) => {
+    const how = { ns: '*', typed: id[0]!, size: LOOKED_AT, signal, once: true };
+    const { items } = await readFirst<Stored>(type.list([]), how);
+    return items.find((item) => type.idOf(item).join() === id.join())?.['Namespace'];
+  }, []);
+  if (typeof ns !== 'string') return null;
+  return (
+    <Link to={[type.slug, ...id]} query={{ ns }}>
+      {TEXT.form.elsewhere(ns)}
+    </Link>
   );
 }
 

@@ -1,7 +1,8 @@
 /** Which objects link another one, by the lists that choose them. */
 import { OBJECTS, type ObjectName } from '../../api/objects.js';
+import type { Ask } from '../api/client.js';
 import type { Stored } from '../api/types.js';
-import { type ListPage, readFirst } from '../lists/page.js';
+import { type ListPage, type Part, readFirst } from '../lists/page.js';
 import type { Need } from '../parts/rights.js';
 import { TEXT } from '../texts.js';
 
@@ -78,7 +79,6 @@ export const RULES: Linking = {
 export const linkedTo = (
   { list, by: [parameter, member] }: Linking,
   object: Readonly<Record<string, unknown>>,
-  size: number,
-  signal: AbortSignal,
+  how: Part & Ask,
 ): Promise<ListPage<Stored>> =>
-  readFirst<Stored>(list, { query: { [parameter]: String(object[member]) }, signal, size });
+  readFirst<Stored>(list, { ...how, query: { [parameter]: String(object[member]) } });

@@ -21,7 +21,7 @@ import { noteSecret } from './types.js';
 /** All of it. */
 export function TokenParts({ token }: { token: Stored }) {
   const accessor = String(token['AccessorID']);
-  const { AuthMethod: method, ExpirationTime: expires } = token;
+  const { AuthMethod: method, AuthMethodNamespace: ns, ExpirationTime: expires } = token;
   const identity = useIdentity(token);
   return (
     <>
@@ -36,7 +36,9 @@ export function TokenParts({ token }: { token: Stored }) {
           </Term>
           {method !== undefined && (
             <Term name={TEXT.field.method}>
-              <Link to={['auth-methods', String(method)]}>{String(method)}</Link>
+              <Link to={['auth-methods', String(method)]} query={{ ns: ns as string | undefined }}>
+                {String(method)}
+              </Link>
             </Term>
           )}
           <IdentityTerm of={identity} leads />
