@@ -51,4 +51,16 @@ describe('ui: intentions', () => {
     expect(rules.sources).to.deep.equal(['a', 'a (east)', 'team/a']);
     expect(rules.decide('team/a', 'b').is).to.equal('allow');
   });
+
+  it('of any service do not decide about those of a peer', () => {
+    const Sources = [
+      { Name: '*', Action: 'allow' },
+      { Name: '*', Action: 'deny', Peer: 'west' },
+      { Name: 'a', Action: 'allow', Peer: 'east' },
+    ];
+    const rules = new Rules([{ Name: 'b', Sources }, entry('*', ['*', 'allow'])], false);
+    expect(rules.decide('a (east)', 'c')).to.deep.equal({ is: 'deny' });
+    expect(rules.decide('a (west)', 'b').by).to.deep.equal({ entry: 'b', source: '* (west)' });
+    expect(rules.decide('a', 'b').is).to.equal('allow');
+  });
 });

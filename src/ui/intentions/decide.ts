@@ -50,8 +50,10 @@ export class Rules {
 
   /** Decides about connections. The exact destination comes before `*`, then the exact source. */
   decide(source: string, destination: string): Decision {
+    // Any service is any one of the same peer.
+    const anyone = ANY + (/ \(.*\)$/.exec(source)?.[0] ?? '');
     for (const entry of [destination, ANY])
-      for (const from of [source, ANY]) {
+      for (const from of [source, anyone]) {
         const found = this.#byEntry.get(entry)?.get(from);
         if (found === undefined) continue;
         const by = { entry, source: from };
