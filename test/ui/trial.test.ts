@@ -62,6 +62,8 @@ describe('ui: a request that is tried on a chain', () => {
     ],
     [{ Header: [{ Name: 'x-other', Present: true }] }, false],
     [{ Header: [{ Name: 'x-other', Present: true, Invert: true }] }, true],
+    [{ Header: [{ Name: 'x-other', Exact: 'bob', Invert: true }] }, false],
+    [{ Header: [{ Name: 'x-other', Regex: 'b.*', Invert: true }] }, false],
     [{ QueryParam: [{ Name: 'debug', Exact: '1' }] }, true],
     [{ QueryParam: [{ Name: 'debug', Present: true }], PathPrefix: '/api' }, false],
     [{ QueryParam: [{ Name: 'Debug', Present: true }] }, false],

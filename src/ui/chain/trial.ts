@@ -50,13 +50,14 @@ function compares(
   isHeader: boolean,
 ): Matches {
   const value = given.get(isHeader ? Name.toLowerCase() : Name);
-  if (Regex && value !== undefined) return undefined;
+  // Proxies compare no value with an absent one, not even inverted.
+  if (value === undefined) return Present === true && Invert === true;
+  if (Regex) return undefined;
   const holds =
-    value !== undefined &&
-    (Present ||
-      (Exact !== undefined && value === Exact) ||
-      (Prefix ? value.startsWith(Prefix) : false) ||
-      (Suffix ? value.endsWith(Suffix) : false));
+    Present ||
+    (Exact !== undefined && value === Exact) ||
+    (Prefix ? value.startsWith(Prefix) : false) ||
+    (Suffix ? value.endsWith(Suffix) : false);
   return holds !== (Invert === true);
 }
 
