@@ -102,6 +102,24 @@ describePages('the page of settings in the web UI', 1, (stage) => {
     await page.getByRole('button', { name: 'Back up now', disabled: true }).waitFor();
   });
 
+  it('asks for the rights on the cluster, whatever namespace the page is of', async () => {
+    await stage.api('PUT /v1/namespace', { Name: 'team-c' });
+    const Rules = 'acl = "write"\noperator = "write"\n';
+    await stage.api('PUT /v1/acl/policy', { Name: 'admin', Rules });
+    const { SecretID: token } = await stage.api<{ SecretID: string }>('PUT /v1/acl/token', {
+      Policies: [{ Name: 'admin' }],
+    });
+    const { page } = await stage.visit('/settings?ns=team-c', { token });
+    const form = page.getByRole('region', { name: 'Logins' });
+    await form.getByLabel('Tokens per identity').waitFor();
+    await page.waitForLoadState('networkidle');
+    await form.getByLabel('Tokens per identity').fill('7');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await reviewOf(page).getByRole('button', { name: 'Apply' }).click();
+    await form.getByRole('status').getByText('Saved').waitFor();
+    expect(await button(page, 'Back up now').isDisabled()).to.equal(false);
+  });
+
   it('claims nothing of backups to who may not read of them', async () => {
     const { SecretID: token } = await stage.api<{ SecretID: string }>('PUT /v1/acl/token', {});
     const { page } = await stage.visit('/settings', { token });

@@ -104,12 +104,12 @@ export function ConfigurationForm({ of }: { of: Configuration }) {
   const form = useTyped(of);
   const { stored, review, isSaved } = form;
   const { problem: refused, isBusy, attempt } = form.attempting;
-  const may = useMay(right);
+  const may = useMay(right, undefined, 'default');
   const wrongOf = (member: string): string | undefined =>
     refused?.pointer === `/${member}` ? refused.message : undefined;
   return (
     <Panel title={of.title} about={of.about} problem={form.problem}>
-      {may === false && <ReadOnly right={right} />}
+      {may === false && <ReadOnly right={right} ns="default" />}
       {stored !== undefined && (
         <Form onSubmit={() => void attempt(form.check)}>
           {members.map((member) => (

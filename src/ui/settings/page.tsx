@@ -111,7 +111,7 @@ function BackupPanel() {
   );
   const [done, setDone] = useState<string>();
   const { problem, isBusy, attempt } = useAttempt();
-  const may = useMay('acl:write');
+  const may = useMay('acl:write', undefined, 'default');
   const save = async (): Promise<void> => {
     setDone(await backUp());
     reload();
