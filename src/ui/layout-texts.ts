@@ -19,6 +19,7 @@ export const LAYOUT_TEXT = {
   scopes: 'Scopes',
   publicKey: 'Public key in PEM format',
   algorithms: 'Signature algorithms',
+  nanoseconds: (name: string) => `${name} (in nanoseconds)`,
   accessLogs: 'Access logs',
   subset: 'subset',
   subsetName: 'Subset',

@@ -1,11 +1,13 @@
 /** Forms over JSON texts. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { bodySchemas } from '../../src/api/document/body-schemas.js';
 import {
   evenShares,
   type FieldPart,
   fieldValue,
   type Json,
+  type Layout,
   objectIn,
   type RowsPart,
   rowsIn,
@@ -15,6 +17,8 @@ import {
   withValue,
   wordsOf,
 } from '../../src/ui/forms/layout.js';
+import { ENTRY_LAYOUTS, METHOD_LAYOUTS } from '../../src/ui/forms/layouts.js';
+import { type Schema, schemaAt, typesOf } from '../../src/ui/schema/schema.js';
 
 const json = fc.dictionary(
   fc.constantFrom('A', 'B', 'C'),
@@ -22,7 +26,52 @@ const json = fc.dictionary(
 ) as fc.Arbitrary<Json>;
 const path = fc.constantFrom('A', 'B', 'A.B', 'B.A', 'C.A.B');
 
+/** The types of JSON that the parts of a form make. */
+const MADE = {
+  text: 'string',
+  area: 'string',
+  select: 'string',
+  check: 'boolean',
+  list: 'array',
+  blocks: 'array',
+  pairs: 'object',
+};
+
+/** Yields each field that makes what the API does not take. */
+function* misfits(root: Schema, of: Schema, layout: Layout): Iterable<string> {
+  for (const part of layout) {
+    if (part.is === 'choice') {
+      for (const { parts } of part.choices) yield* misfits(root, of, parts);
+      continue;
+    }
+    const found = schemaAt(root, part.at.split('.'), of) ?? {};
+    const types = [found, ...(found.anyOf ?? [])].flatMap(typesOf);
+    if (part.is === 'rows') {
+      const row = schemaAt(root, [...part.at.split('.'), '0'], of);
+      if (!types.includes(part.key === undefined ? 'array' : 'object')) yield part.at;
+      yield* misfits(root, row!, part.columns);
+    } else if (part.is === 'number') {
+      if (!types.includes('number') && !types.includes('integer')) yield part.at;
+    } else if (!types.includes(MADE[part.is])) yield part.at;
+  }
+}
+
 describe('ui: forms over JSON', () => {
+  it('make values of the types that the API takes', () => {
+    const bodies = bodySchemas() as Readonly<Record<string, Schema>>;
+    for (const [kind, layout] of Object.entries(ENTRY_LAYOUTS)) {
+      const root = bodies[`config/${kind}`]!;
+      expect([...misfits(root, root, layout)], kind).to.deep.equal([]);
+    }
+    const method = bodies['auth-method']!;
+    const types = method.allOf as readonly { readonly if: Schema; readonly then: Schema }[];
+    for (const [type, layout] of Object.entries(METHOD_LAYOUTS)) {
+      const of = types.find((each) => each.if.properties?.['Type']?.const === type);
+      const config = of!.then.properties!['Config']!;
+      expect([...misfits(method, config, layout)], type).to.deep.equal([]);
+    }
+  });
+
   it('change one member, and keep all others', () => {
     fc.assert(
       fc.property(json, path, fc.oneof(fc.string(), fc.integer()), (object, at, value) => {

@@ -1,6 +1,6 @@
 /** The layouts of forms: what of a JSON text has a field. */
 import { TEXT } from '../texts.js';
-import type { FieldPart, Layout } from './layout.js';
+import { type FieldPart, type Layout, wordsOf } from './layout.js';
 
 const T = TEXT.layout;
 const text = (at: string, label?: string): FieldPart => ({
@@ -9,6 +9,7 @@ const text = (at: string, label?: string): FieldPart => ({
   ...(label && { label }),
 });
 const number = (at: string, label?: string): FieldPart => ({ ...text(at, label), is: 'number' });
+const nanoseconds = (at: string): FieldPart => number(at, T.nanoseconds(wordsOf(at)));
 const select = (at: string, ...options: string[]): FieldPart => ({ is: 'select', at, options });
 
 /** What the claims of a login become, in the Config of an auth method. */
@@ -53,9 +54,9 @@ export const METHOD_LAYOUTS: Readonly<Record<string, Layout>> = {
     text('BoundIssuer'),
     ...AUDIENCES,
     ...CLAIMS,
-    text('ExpirationLeeway'),
-    text('NotBeforeLeeway'),
-    text('ClockSkewLeeway'),
+    nanoseconds('ExpirationLeeway'),
+    nanoseconds('NotBeforeLeeway'),
+    nanoseconds('ClockSkewLeeway'),
   ],
   oidc: [
     ...DISCOVERY,
