@@ -3,9 +3,9 @@
  * transfers leadership to a member that has space, or refuses writes that make the state grow.
  * Reads and deletes still work, and writes are accepted again once there is space.
  */
-import { statfs } from 'node:fs/promises';
 import { type Refusal, refusal } from '../base/errors.js';
 import type { Command } from '../state/types.js';
+import { freeBytesOf } from '../storage/node-folder.js';
 
 export interface DiskSpaceOptions {
   readonly dir: string;
@@ -79,9 +79,4 @@ export class DiskSpace {
       },
     );
   }
-}
-
-async function freeBytesOf(dir: string): Promise<number> {
-  const { bavail, bsize } = await statfs(dir);
-  return bavail * bsize;
 }

@@ -69,6 +69,7 @@ export function routesOf(config: Config, parts: RouteSources): readonly Route[] 
     node,
     dataDir: config.dataDir,
     snapshotBytes: config.limits.snapshotBytes,
+    reserveBytes: config.limits.diskReserveBytes,
   };
   const all: readonly Route[] = allRoutes({ acl: aclParts(config, parts), cluster, snapshot });
   return config.authzen.enabled ? all : all.filter(({ isStandard }) => isStandard !== true);

@@ -13,6 +13,7 @@ import {
   unlink,
   write,
 } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DiskFile, DiskFolder, Done } from './disk.js';
 
@@ -105,4 +106,10 @@ export class NodeFolder implements DiskFolder {
       }
     });
   }
+}
+
+/** Returns the bytes that are free on the file system of a folder. */
+export async function freeBytesOf(dir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize;
 }

@@ -7,6 +7,13 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { reject } from '../base/errors.js';
+import { freeBytesOf } from './node-folder.js';
+
+/** Bytes that a stream may have, and that it must leave free on the disk. */
+export interface SpoolLimits {
+  readonly bytesMax: number;
+  readonly reserveBytes: number;
+}
 
 /** A stream in an unlinked file. Use `Spool.of`. */
 export class Spool {
@@ -17,19 +24,24 @@ export class Spool {
   }
 
   /**
-   * Writes all of `source` to a file in `dir`. Throws ApiError `too_large` for more than
-   * `bytesMax`, and the errors of the source and the disk. Does not destroy the source: a destroyed
-   * request cannot be answered.
+   * Writes all of `source` to a file in `dir`. Throws ApiError `too_large` and `no_space`, and the
+   * errors of the source and the disk. Does not destroy the source: a destroyed request cannot be
+   * answered.
    */
-  static async of(source: Readable, dir: string, bytesMax: number): Promise<Spool> {
+  static async of(source: Readable, dir: string, limits: SpoolLimits): Promise<Spool> {
+    const { bytesMax, reserveBytes } = limits;
     const path = join(dir, `upload-${randomUUID()}`);
     const file = await open(path, 'wx+', 0o600);
     try {
       await rm(path);
       let bytes = 0;
       for await (const part of source.iterator({ destroyOnReturn: false })) {
-        bytes += (part as Buffer).length;
+        const { length } = part as Buffer;
+        bytes += length;
         if (bytes > bytesMax) reject('too_large', `the snapshot is longer than ${bytesMax} bytes`);
+        // A node whose log finds no space ends.
+        if ((await freeBytesOf(dir)) < reserveBytes + length)
+          reject('no_space', 'The disk of this server has no room for the archive');
         await file.appendFile(part as Buffer);
       }
     } catch (error) {

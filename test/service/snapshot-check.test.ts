@@ -274,7 +274,7 @@ describe('a snapshot', () => {
       },
     });
     const node = { view: new MemoryState() } as never;
-    const parts = { service, node, dataDir, snapshotBytes: 1_000_000 };
+    const parts = { service, node, dataDir, snapshotBytes: 1_000_000, reserveBytes: 0 };
     const front = await startFront(snapshotRoutes(parts), { service });
     const put = async (content: Records) =>
       front.ask('/v1/snapshot', { method: 'PUT', body: await archiveOf(content) });
@@ -313,11 +313,11 @@ describe('a snapshot', () => {
     });
     const node = { view: new MemoryState() } as never;
     const front = await startFront(
-      snapshotRoutes({ service, node, dataDir, snapshotBytes: 100_000_000 }),
+      snapshotRoutes({ service, node, dataDir, snapshotBytes: 100_000_000, reserveBytes: 0 }),
       { service },
     );
     const small = await startFront(
-      snapshotRoutes({ service, node, dataDir, snapshotBytes: 10_000 }),
+      snapshotRoutes({ service, node, dataDir, snapshotBytes: 10_000, reserveBytes: 0 }),
       { service },
     );
     const put = (to: typeof front, body: Buffer) => to.ask('/v1/snapshot', { method: 'PUT', body });
@@ -346,6 +346,19 @@ describe('a snapshot', () => {
     expect(readdirSync(dataDir)).to.deep.equal([]);
     await front.close();
     await small.close();
+  });
+
+  it('is refused with 507 before it takes the space that the log needs', async () => {
+    const service = fakeService({ permit: async () => ({}) as never, write: async () => 'true' });
+    const node = { view: new MemoryState() } as never;
+    const reserveBytes = Number.MAX_SAFE_INTEGER;
+    const parts = { service, node, dataDir, snapshotBytes: 1_000_000, reserveBytes };
+    const front = await startFront(snapshotRoutes(parts), { service });
+    const body = await archiveOf(records);
+    const { status, text } = await front.ask('/v1/snapshot', { method: 'PUT', body });
+    expect(status, text).to.equal(507);
+    expect(readdirSync(dataDir)).to.deep.equal([]);
+    await front.close();
   });
 });
 

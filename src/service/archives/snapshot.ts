@@ -36,6 +36,8 @@ export interface SnapshotParts {
   readonly dataDir: string;
   /** Bytes to which an archive may decompress. About as many may be uploaded. */
   readonly snapshotBytes: number;
+  /** Bytes that an upload must leave free on the disk. */
+  readonly reserveBytes: number;
 }
 
 /** An archive that is being read. The reader must close it to release its view of the state. */
@@ -74,8 +76,8 @@ export class Snapshots {
 
   /**
    * Replaces the state by that of an archive. Throws 403 without `acl:write`, ApiError `invalid` or
-   * `too_large` for an unusable archive, and `too_many` while another one is restored: a second
-   * restore would need as much space again, only to be replaced.
+   * `too_large` for an unusable archive, `no_space`, and `too_many` while another one is restored:
+   * a second restore would need as much space again, only to be replaced.
    */
   async restore(requester: Requester, source: Readable): Promise<void> {
     // This waits for a barrier, so the level in force is known here.
@@ -92,18 +94,17 @@ export class Snapshots {
 }
 
 async function restore(
-  { service, node, dataDir, snapshotBytes }: SnapshotParts,
+  { service, node, dataDir, snapshotBytes, reserveBytes }: SnapshotParts,
   requester: Requester,
   source: Readable,
 ): Promise<void> {
   const limits = { stateBytes: snapshotBytes, level: levelOf(node.view) };
   const index = recordOf(node.view)?.index ?? 0;
-  const spool = await Spool.of(source, dataDir, snapshotBytes + ARCHIVE_BYTES_MORE).catch(
-    (error) => {
-      if (error === source.errored) reject('invalid', 'the snapshot was cut off');
-      throw error;
-    },
-  );
+  const bytesMax = snapshotBytes + ARCHIVE_BYTES_MORE;
+  const spool = await Spool.of(source, dataDir, { bytesMax, reserveBytes }).catch((error) => {
+    if (error === source.errored) reject('invalid', 'the snapshot was cut off');
+    throw error;
+  });
   try {
     await replicate(service, requester, partsOf({ fd: spool.fd, limits, index }));
   } finally {
