@@ -185,4 +185,4 @@ export const DEFAULT_LIMITS: NodeLimits = {
 
 /** Whether a command frees space: a delete, a logout, or a removal of what has expired or ended. */
 export const freesSpace = ({ type }: Command): boolean =>
-  /\.(?:delete|logout|reap|abort|forget)$/.test(type);
+  /\.(?:delete|logout|unblock|reap|gc|abort|forget|trim)$/.test(type);

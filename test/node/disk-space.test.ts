@@ -16,18 +16,21 @@ describe('node: a node on a full disk', () => {
     });
     const codes = async (): Promise<(string | undefined)[]> => {
       await disk.check();
-      const types = ['config.set', 'config.delete', 'token.logout', 'token.reap', 'token.create'];
+      const types = [
+        ...['config.set', 'config.delete', 'token.logout', 'token.gc', 'token.create'],
+        'identity.unblock',
+      ];
       return types.map((type) => disk.refuses({ type, v: 1 })?.code);
     };
     const none = undefined;
-    expect(await codes()).to.deep.equal([none, none, none, none, none]);
+    expect(await codes()).to.deep.equal([none, none, none, none, none, none]);
     free = 999;
-    const refused = ['no_space', none, none, none, 'no_space'];
+    const refused = ['no_space', none, none, none, 'no_space', none];
     expect(await codes()).to.deep.equal(refused);
     free = 1050;
     expect(await codes()).to.deep.equal(refused);
     free = 1100;
-    expect(await codes()).to.deep.equal([none, none, none, none, none]);
+    expect(await codes()).to.deep.equal([none, none, none, none, none, none]);
     expect(changes).to.deep.equal([true, false]);
   });
 });

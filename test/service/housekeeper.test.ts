@@ -205,8 +205,11 @@ describe('housekeeper: restores', () => {
     expect(kept.written).to.deep.equal(['restore.abort']);
   });
 
-  it('aborts a restore even on a full disk', () => {
-    expect(freesSpace({ type: 'restore.abort', v: 1 })).to.equal(true);
+  it('aborts a restore even on a full disk, and all that comes before it', () => {
+    // A command that is refused keeps the housekeeper from those after it.
+    const before = ['token.reap', 'method.reap', 'identity.reap', 'namespace.reap', 'history.trim'];
+    for (const type of [...before, 'restore.abort', 'request.forget'])
+      expect(freesSpace({ type, v: 1 }), type).to.equal(true);
     expect(freesSpace({ type: 'restore.add', v: 1 })).to.equal(false);
     expect(freesSpace({ type: 'restore.commit', v: 1 })).to.equal(false);
   });
