@@ -25,17 +25,26 @@ export const FORGOTTEN =
   'This node no longer knows how it voted and must not take part again under its name: ' +
   'remove it from the cluster, empty its data folder, and add it as a new server';
 
+/** What to do about a state that is damaged. */
+export const REPLACE_STATE =
+  "move this server's state folder away and restart it, so that it gets the state from its log " +
+  'or its peers';
+
 /** Returns the error of a record of the state that is damaged. */
 export const unreadableRecord = (table: string): StorageError =>
   new StorageError(
     'damaged',
-    `a record of the state (table ${table}) cannot be read as it was written; move this server's ` +
-      'state folder away and restart it, so that it gets the state from its log or its peers',
+    `a record of the state (table ${table}) cannot be read as it was written; ${REPLACE_STATE}`,
   );
 
-/** Returns the innermost message of an error chain: LevelDB puts the reason into `cause`. */
-export function rootMessage(error: unknown): string {
+/**
+ * Returns the innermost message of an error chain: LevelDB puts the reason into `cause`. `advice`
+ * is added if LevelDB says that its files are damaged.
+ */
+export function rootMessage(error: unknown, advice?: string): string {
   let at = error;
   while (at instanceof Error && at.cause !== undefined) at = at.cause;
-  return at instanceof Error ? at.message : String(at);
+  if (!(at instanceof Error)) return String(at);
+  const isDamaged = (at as NodeJS.ErrnoException).code === 'LEVEL_CORRUPTION';
+  return isDamaged && advice !== undefined ? `${at.message}; ${advice}` : at.message;
 }

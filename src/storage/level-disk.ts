@@ -132,13 +132,11 @@ async function openDatabase<T extends string | Buffer>(
   try {
     await db.open();
   } catch (error) {
-    const why = rootMessage(error);
-    const { code } = (error as { cause?: { code?: string } }).cause ?? {};
-    if (code === 'LEVEL_LOCKED') {
+    const why = rootMessage(error, advice);
+    if ((error as { cause?: { code?: string } }).cause?.code === 'LEVEL_LOCKED') {
       throw new StorageError('locked', `${dir} is in use by another process (${why})`, error);
     }
-    const what = code === 'LEVEL_CORRUPTION' ? `${why}; ${advice}` : why;
-    throw new StorageError('failed', `${dir} cannot be opened: ${what}`, error);
+    throw new StorageError('failed', `${dir} cannot be opened: ${why}`, error);
   }
   return new LevelDatabase(db);
 }

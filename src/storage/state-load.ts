@@ -4,7 +4,7 @@ import { tableOf } from '../state/checksum.js';
 import { NEXT } from '../state/keys.js';
 import type { View } from '../state/types.js';
 import { type Database, type Disk, OPERATIONS_PER_TURN, type Operation } from './disk.js';
-import { rootMessage, StorageError } from './errors.js';
+import { REPLACE_STATE, rootMessage, StorageError } from './errors.js';
 import { recordSum, Tally } from './key-index.js';
 import { type Counted, StateKeys } from './state-keys.js';
 import type { StateTally } from './types.js';
@@ -220,7 +220,7 @@ export async function loadState(dir: string, options: LoadOptions): Promise<Load
   } catch (error) {
     await db.close();
     if (error instanceof StorageError) throw error;
-    const why = rootMessage(error);
+    const why = rootMessage(error, REPLACE_STATE);
     throw new StorageError('failed', `the state in ${dir} cannot be read: ${why}`, error);
   }
 }
@@ -349,10 +349,10 @@ async function readRing(
   since: number,
 ): Promise<{ last: number; gap: number | undefined }> {
   const numbers = new Set<number>();
+  // One that is spoiled counts as 0, and so as missing.
   for await (const some of db.records({ gte: '#', lt: '$' }))
-    for (const [, number] of some) numbers.add(Number(number));
-  let last = 0;
-  for (const number of numbers) last = Math.max(last, number);
+    for (const [, number] of some) numbers.add(Number(number) || 0);
+  const last = Math.max(0, ...numbers);
   for (let number = Math.max(since, last - RING_SLOTS + 1); number <= last; number++) {
     if (!numbers.has(number)) return { last, gap: number };
   }

@@ -30,7 +30,7 @@ import { NEXT } from '../state/keys.js';
 import type { Change, NextChanges, PinnedView, StateRecord, View } from '../state/types.js';
 import type { Disk, Operation, Snapshot, StorageClock } from './disk.js';
 import { removeRange, rewriteRange, secretRanges } from './erase.js';
-import { rootMessage, StorageError, unreadableRecord } from './errors.js';
+import { REPLACE_STATE, rootMessage, StorageError, unreadableRecord } from './errors.js';
 import { type InstallHost, LevelInstallation } from './install.js';
 import { wellFormed } from './key-index.js';
 import { LEVEL_DISK } from './level-disk.js';
@@ -505,10 +505,8 @@ export class LevelState implements DurableState {
   #fail(error: unknown): StorageError {
     if (this.#closed) return new StorageError('failed', 'the state is closed', error);
     if (this.#failure !== undefined) return this.#failure;
-    this.#failure =
-      error instanceof StorageError
-        ? error
-        : new StorageError('failed', `the disk of the state failed: ${rootMessage(error)}`, error);
+    const why = `the disk of the state failed: ${rootMessage(error, REPLACE_STATE)}`;
+    this.#failure = error instanceof StorageError ? error : new StorageError('failed', why, error);
     for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
     this.#onFatal(this.#failure);
     return this.#failure;

@@ -253,8 +253,10 @@ describe('state on a corrupt disk', () => {
     const seen = { refused: 0, damaged: 0, unreadable: 0 };
     const expected = new Map(records);
     for (const found of await verify('state', copies)) {
-      if ('refused' in found) seen.refused += 1;
-      else if (found.damaged) seen.damaged += 1;
+      if ('refused' in found) {
+        seen.refused += 1;
+        expect(found.refused).match(/; move this (folder|server's state folder) away/);
+      } else if (found.damaged) seen.damaged += 1;
       else {
         expect(found.records).lengthOf(records.length);
         for (const [key, value] of found.records!) {
@@ -318,6 +320,28 @@ describe('state on a corrupt disk', () => {
     expect(await failure(installation.finish(tallyOf(next)))).instanceOf(StorageError);
     expect(contents(state)).eql(old);
     await folders.reopenState(state, dir);
+  });
+
+  it('detects that the number of a batch was spoiled', async () => {
+    const dir = await folders.make();
+    let state = await folders.state(dir);
+    for (let i = 1; i <= 4; i++) {
+      state.commit([['n', String(i)]]);
+      await state.flush();
+    }
+    await state.close();
+    await flip(dir, Buffer.from('#2'), 6);
+    state = await folders.state(dir);
+    expect(state.damaged).include('lost batch 2');
+  });
+
+  it('says what to do if the files of LevelDB turn out to be damaged later', async () => {
+    const state = await folders.state(await filled());
+    const cause = Object.assign(new Error('Corruption'), { code: 'LEVEL_CORRUPTION' });
+    state.db.get = () => {
+      throw cause;
+    };
+    expect(() => state.get('a')).throw(StorageError, /failed: Corruption; move this server/);
   });
 
   it('says what to do if the files of LevelDB itself are damaged', async () => {
