@@ -32,7 +32,7 @@ import {
 import { type NodeOptions, silenceMsIn } from './options.js';
 import { STATE_FOLDER } from './read-state.js';
 import { rebuildableTo, rebuildState } from './rebuild.js';
-import { UNFINISHED } from './recover.js';
+import { isEmpty, UNFINISHED } from './recover.js';
 
 /** An open data folder. */
 export interface Opened {
@@ -182,9 +182,6 @@ function hasPeers(log: SegmentLog, { nodeId, seen }: Identity): boolean {
   return members.some(({ id, voter }) => voter && id !== nodeId);
 }
 
-const isEmpty = (log: SegmentLog): boolean =>
-  log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
-
 /**
  * Makes a damaged state again from the log, if that contains every entry from the first on.
  * Otherwise leaves it as it is.
@@ -223,10 +220,12 @@ async function writeFirst(
 ): Promise<void> {
   if (!isEmpty(log)) return;
   if (identity.begun) {
+    const advice = hasPeers(log, identity)
+      ? 'remove the server from the cluster, empty its data folder, and let it join again'
+      : 'run "conclave recover --accept-loss" to continue with what its state holds';
     throw new Error(
       `the log in ${options.dataDir} is lost, and with it this server’s votes and ` +
-        'acknowledgements: remove the server from the cluster, empty its data folder, and let it ' +
-        'join again',
+        `acknowledgements: ${advice}`,
     );
   }
   const configuration = initialConfiguration(initialOf(options), ids);

@@ -64,6 +64,8 @@ export interface RecoverOptions {
   readonly handlers: Handlers;
   /** Whether to continue although something is damaged, and lose it. */
   readonly acceptLoss?: boolean;
+  /** Whether to check only, and to change nothing. */
+  readonly dryRun?: boolean;
   /** See Machine. Only simulations set it. */
   readonly machineLimits?: MachineLimits | undefined;
   /** Absent: the real disk. Only simulations set it. */
@@ -74,7 +76,7 @@ export interface RecoverOptions {
 export const UNFINISHED = 'its recovery was begun but not completed';
 
 /** Returns the damage that a recovery cannot mend: it completes one that did not end. */
-export const lossIn = (damage: readonly string[]): readonly string[] =>
+const lossIn = (damage: readonly string[]): readonly string[] =>
   damage.filter((each) => each !== UNFINISHED);
 
 /** Returns what a stopped server's folder contains. Rejects if a server has it open. */
@@ -90,30 +92,33 @@ export function inspectFolder(dataDir: string, disk = LEVEL_DISK): Promise<Folde
  * make a cluster.
  */
 export function recoverFolder(dataDir: string, options: RecoverOptions): Promise<RecoveredFacts> {
-  const { name, members, handlers, acceptLoss = false } = options;
+  const { name, members, handlers, acceptLoss = false, dryRun = false } = options;
   const { machineLimits, disk = LEVEL_DISK } = options;
   if (!members.some((member) => member.name === name)) {
     throw new Error(`the members do not name this server (${name})`);
   }
   return withFolder(dataDir, disk, async (folder) => {
     const { identity, log, store } = folder;
-    const damage = lossIn(damageOf(log, store));
+    mustReachLog(store.remains ?? store, log);
+    const damage = lossIn(damageOf(folder));
+    if (damage.length > 0 && !acceptLoss)
+      throw new Error(`${damage.join('; ')}: needs --accept-loss`);
+    if (dryRun) return { ...factsOf(folder), notApplied: 0 };
     if (damage.length === 0 && isRecovered(folder, name, members)) {
       await unmark(store);
       return { ...factsOf(folder), notApplied: 0 };
     }
-    if (damage.length > 0 && !acceptLoss) throw new Error(damage.join('; '));
     if (log.damaged !== undefined) await new Promise<void>((done) => log.repair(done));
     if (store.damaged !== undefined)
       await replaceDamaged(log, store, { handlers, machineLimits, disk });
-    mustReachLog(store, log);
+    const skipping = new SkippingHandlers(handlers);
+    const applying = acceptLoss ? skipping.handlers : handlers;
+    // Throws for a state of a newer release: nothing is changed then.
+    const machine = new Machine(store, applying, undefined, machineLimits);
     // From here on the state contains entries that may not have been committed. A server must not
     // serve it before the recovery is complete.
     store.commit([[DIVERGED_KEY, UNFINISHED]]);
     await store.flush();
-    const skipping = new SkippingHandlers(handlers);
-    const applying = acceptLoss ? skipping.handlers : handlers;
-    const machine = new Machine(store, applying, undefined, machineLimits);
     await applyUpTo(log.lastIndex(), log, machine);
     machine.recount();
     // The log is about to drop what the state now holds.
@@ -187,9 +192,7 @@ async function replaceDamaged(
     await rebuildState(log, store, { ...options, upTo });
     return;
   }
-  const remains = store.remains!;
-  mustReachLog(remains, log);
-  await installRecords(store, readableRecords(remains));
+  await installRecords(store, readableRecords(store.remains!));
 }
 
 /** Yields the records that can still be read, and the mark of an unfinished recovery. */
@@ -237,12 +240,17 @@ function configurationOf(
   };
 }
 
+/** Throws Error unless state and log hold every entry between them, and at least one. */
 function mustReachLog(state: View, log: SegmentLog): void {
-  if ((recordOf(state)?.index ?? 0) >= log.firstIndex() - 1) return;
-  throw new Error('the state ends before the log begins: this folder alone cannot make a cluster');
+  const { index = 0 } = recordOf(state) ?? {};
+  const last = Math.max(index, log.lastIndex());
+  if (last > 0 && index >= log.firstIndex() - 1) return;
+  const why = last === 0 ? 'it holds no entry' : 'the state ends before the log begins';
+  throw new Error(`${why}: this folder alone cannot make a cluster`);
 }
 
-function factsOf({ identity, log, store }: Folder): FolderFacts {
+function factsOf(folder: Folder): FolderFacts {
+  const { identity, log, store } = folder;
   const record = recordOf(store.remains ?? store);
   const lastIndex = Math.max(log.lastIndex(), log.firstIndex() - 1);
   return {
@@ -254,13 +262,18 @@ function factsOf({ identity, log, store }: Folder): FolderFacts {
     appliedIndex: record?.index ?? 0,
     checksums: record?.sums ?? {},
     configuration: newestConfiguration(log),
-    damage: damageOf(log, store),
+    damage: damageOf(folder),
   };
 }
 
-function damageOf(log: SegmentLog, store: LevelState): string[] {
+/** Whether a log was never written. */
+export const isEmpty = (log: SegmentLog): boolean =>
+  log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
+
+function damageOf({ identity, log, store }: Folder): string[] {
   const damage: string[] = [];
   const { damaged } = log;
+  if (identity.begun && isEmpty(log)) damage.push('the log is lost');
   if (damaged !== undefined) {
     const { index, last, reason } = damaged;
     damage.push(`entries ${index} to ${last} of the log are damaged (${reason})`);

@@ -124,17 +124,15 @@ export async function recover(flags: RecoverFlags): Promise<Offline> {
 }
 
 async function planOf(dataDir: string, options: RecoverOptions): Promise<Offline> {
-  const { inspectFolder, lossIn, UNFINISHED } = await import('../node/recover.js');
-  const { name, members, acceptLoss } = options;
-  const facts = await stopped(dataDir, () => inspectFolder(dataDir));
+  const { recoverFolder, UNFINISHED } = await import('../node/recover.js');
+  const check = { ...options, dryRun: true };
+  const { notApplied: _, ...facts } = await stopped(dataDir, () => recoverFolder(dataDir, check));
   const { lastIndex, appliedIndex, damage } = facts;
-  const loss = lossIn(damage);
-  if (!members.some((member) => member.name === name))
-    throw new Error(`the members do not name this server (${name})`);
-  if (loss.length > 0 && !acceptLoss) throw new Error(`${loss.join('; ')}: needs --accept-loss`);
-  const value = { dryRun: true, entriesToApply: lastIndex - appliedIndex, members, folder: facts };
+  const { members } = options;
+  const end = Math.max(lastIndex, appliedIndex);
+  const value = { dryRun: true, entriesToApply: end - appliedIndex, members, folder: facts };
   const shown = members.map((member) => `${member.name} at ${member.address}`);
-  const entries = `${lastIndex - appliedIndex}, up to index ${lastIndex}`;
+  const entries = `${end - appliedIndex}, up to index ${end}`;
   const plan: readonly Field[] = [
     ['Would apply', entries],
     ['New members', shown],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RunningNode } from '../../src/node/node.js';
 import { inspectFolder, recoverFolder, UNFINISHED } from '../../src/node/recover.js';
+import { recover } from '../../src/program/offline.js';
 import { Checksums } from '../../src/state/checksum.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { type Handlers, keyOf } from '../../src/state/types.js';
@@ -140,8 +141,12 @@ describe('node: a server whose state is damaged', () => {
       expect(cluster.logCount('a', 'error no other voting server is known')).to.equal(1);
       await cluster.stop('a');
     }
+    const dataDir = cluster.folder('a');
+    const flags = { dataDir, nodeName: 'a', advertise: cluster.address('a'), members: undefined };
+    const plan = await recover({ ...flags, acceptLoss: true, dryRun: true });
+    expect(plan.text).to.match(new RegExp(`^Would apply +0, up to index ${lastLogIndex}$`, 'm'));
     const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
-    await recoverFolder(cluster.folder('a'), { ...options, acceptLoss: true });
+    await recoverFolder(dataDir, { ...options, acceptLoss: true });
     a = await cluster.start('a');
     await a.barrier('default', 8000);
     expect(valueAt(a, 'precious')).to.equal('data');

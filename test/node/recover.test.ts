@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RunningNode } from '../../src/node/node.js';
 import { inspectFolder, recoverFolder } from '../../src/node/recover.js';
+import { LEVEL_KEY, levelOf, SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { done, Folders, recordsIn, segmentsOf } from '../storage/helpers.js';
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 
@@ -114,7 +115,41 @@ describe('node: a data folder', () => {
     await cluster.start('a');
     await cluster.stop('a');
     await rm(join(cluster.folder('a'), 'log'), { recursive: true });
-    expect(await failure(cluster.start('a'))).to.match(/log .* is lost/);
+    expect(await failure(cluster.start('a'))).to.match(/log .* is lost.*recover --accept-loss/);
+    expect((await inspectFolder(cluster.folder('a'))).damage).to.deep.equal(['the log is lost']);
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    expect(await failure(recoverFolder(cluster.folder('a'), options))).to.match(/log is lost/);
+    await recoverFolder(cluster.folder('a'), { ...options, acceptLoss: true });
+    expect(valueAt(await cluster.start('a'), 'k')).to.equal('v');
+    await cluster.restartUnchanged('a');
+  });
+
+  it('of a server that never joined is not recovered: nothing could start on it', async () => {
+    cluster = await Cluster.create(['a', 'b']);
+    const joins = { join: [cluster.address('a')] };
+    await cluster.start('b', joins);
+    await cluster.stop('b');
+    const options = { name: 'b', members: cluster.initial('b'), handlers: HANDLERS };
+    const recovered = recoverFolder(cluster.folder('b'), { ...options, acceptLoss: true });
+    expect(await failure(recovered)).to.match(/holds no entry/);
+    await cluster.start('b', joins);
+  });
+
+  it('of a newer release is not recovered, and starts with that release as before', async () => {
+    cluster = await Cluster.create(['a']);
+    const a = await cluster.start('a');
+    await write(a, 'k', 'v');
+    await cluster.until(() => levelOf(a.view) === SUPPORTED_LEVEL);
+    await cluster.stop('a');
+    const folders = new Folders();
+    const state = await folders.state(join(cluster.folder('a'), 'state'));
+    const level = JSON.stringify({ Level: SUPPORTED_LEVEL + 1, Index: 1 });
+    state.commit([[LEVEL_KEY, level]]);
+    await folders.clean();
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    expect(await failure(recoverFolder(cluster.folder('a'), options))).to.match(/another version/);
+    const newer = { levels: { supported: SUPPORTED_LEVEL + 1, commands: {} } };
+    expect(valueAt(await cluster.start('a', newer), 'k')).to.equal('v');
   });
 
   it('without its state rebuilds it from the log', async () => {
