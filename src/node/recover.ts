@@ -47,7 +47,9 @@ export interface FolderFacts {
 }
 
 interface Folder {
+  /** One that stands in if the own one cannot be read, and why it cannot. */
   readonly identity: Identity;
+  readonly lost?: string | undefined;
   readonly log: SegmentLog;
   readonly store: LevelState;
 }
@@ -135,12 +137,13 @@ export function recoverFolder(dataDir: string, options: RecoverOptions): Promise
     const recovered = identityOf(own.id, clusterId);
     await writeIdentity(dataDir, recovered, disk);
     await unmark(store);
-    return { ...factsOf({ ...folder, identity: recovered }), notApplied: skipping.count };
+    const done = { identity: recovered, log, store };
+    return { ...factsOf(done), notApplied: skipping.count };
   });
 }
 
 /** The identity of a server that was never started. */
-const identityOf = (nodeId: NodeId, clusterId: string): Identity => ({
+const identityOf = (nodeId: NodeId, clusterId: string | null): Identity => ({
   v: 2,
   nodeId,
   incarnation: randomUUID(),
@@ -270,8 +273,8 @@ function factsOf(folder: Folder): FolderFacts {
 export const isEmpty = (log: SegmentLog): boolean =>
   log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
 
-function damageOf({ identity, log, store }: Folder): string[] {
-  const damage: string[] = [];
+function damageOf({ identity, lost, log, store }: Folder): string[] {
+  const damage: string[] = lost === undefined ? [] : [lost];
   const { damaged } = log;
   if (identity.begun && isEmpty(log)) damage.push('the log is lost');
   if (damaged !== undefined) {
@@ -291,8 +294,7 @@ async function withFolder<T>(
   disk: Disk,
   run: (folder: Folder) => Promise<T>,
 ): Promise<T> {
-  const identity = await readIdentity(dataDir, disk);
-  if (identity === undefined) throw new Error(`${dataDir} contains no data of a server`);
+  const identity = await identityIn(dataDir, disk);
   let failure: Error | undefined;
   const onFatal = (error: Error): void => {
     failure ??= error;
@@ -301,7 +303,7 @@ async function withFolder<T>(
   try {
     const store = await openState(join(dataDir, 'state'), { onFatal, disk, checkValues: true });
     try {
-      const result = await run({ identity, log, store });
+      const result = await run({ ...identity, log, store });
       if (failure !== undefined) throw failure;
       return result;
     } finally {
@@ -310,4 +312,15 @@ async function withFolder<T>(
   } finally {
     await log.close();
   }
+}
+
+async function identityIn(dir: string, disk: Disk): Promise<Pick<Folder, 'identity' | 'lost'>> {
+  try {
+    const identity = await readIdentity(dir, disk);
+    if (identity !== undefined) return { identity };
+  } catch (error) {
+    if (!(error instanceof StorageError && error.code === 'damaged')) throw error;
+    return { identity: identityOf('unknown', null), lost: error.message };
+  }
+  throw new Error(`${dir} contains no data of a server`);
 }

@@ -211,12 +211,19 @@ describe('node: a data folder', () => {
     await cluster.restartUnchanged('a', 'b', 'c');
   });
 
-  it('whose identity cannot be read is refused', async () => {
+  it('whose identity cannot be read is refused, and recovered with a new one', async () => {
     cluster = await Cluster.create(['a']);
-    await cluster.start('a');
+    await write(await cluster.start('a'), 'k', 'v');
     await cluster.stop('a');
     const path = join(cluster.folder('a'), 'node.json');
     await writeFile(path, (await readFile(path, 'utf8')).slice(0, 20));
     expect(await failure(cluster.start('a'))).to.match(/node\.json is damaged/);
+    expect((await inspectFolder(cluster.folder('a'))).damage.join()).to.match(/json is damaged/);
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    expect(await failure(recoverFolder(cluster.folder('a'), options))).to.match(/accept-loss/);
+    const after = await recoverFolder(cluster.folder('a'), { ...options, acceptLoss: true });
+    expect(after.damage).to.deep.equal([]);
+    expect(valueAt(await cluster.start('a'), 'k')).to.equal('v');
+    await cluster.restartUnchanged('a');
   });
 });
