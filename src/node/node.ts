@@ -369,9 +369,10 @@ class Node implements RunningNode {
     this.#disk.stop();
     await this.#wire.close();
     await this.#options.onAnswered?.();
+    // Another process may use the folder once its databases are closed.
+    await this.#opened.identity.settled();
     await this.#opened.log.close();
     await this.#opened.store.close();
-    await this.#opened.identity.settled();
   }
 
   /** Transfers leadership. Waits at most two election timeouts for the transfer. */

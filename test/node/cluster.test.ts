@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/base/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
+import type { NodeOptions } from '../../src/node/options.js';
 import type { Command, Result } from '../../src/state/types.js';
+import type { Disk } from '../../src/storage/disk.js';
+import { LEVEL_DISK } from '../../src/storage/level-disk.js';
+import { NodeFolder } from '../../src/storage/node-folder.js';
 import { append, Cluster, HANDLERS, put, valueAt, watchAt } from './processes.js';
 
 const write = (node: RunningNode, command: Command, timeoutMs = 8000): Promise<Result> =>
@@ -208,5 +212,33 @@ describe('node: a cluster on real disks and sockets', () => {
     expect((await write(node, append('k', 'v'))).ok).to.equal(true);
     await node.barrier('default', 1000);
     expect(node.status().fault).to.match(/disk/);
+  });
+
+  it('keeps another process from its folder until it has written its identity', async () => {
+    const order: string[] = [];
+    let isSlow = false;
+    const disk: Disk = {
+      ...LEVEL_DISK,
+      folder: (dir) => {
+        const folder = new NodeFolder(dir);
+        const rename = folder.rename.bind(folder);
+        folder.rename = (from, to, done) => {
+          if (!isSlow || to !== 'node.json') return rename(from, to, done);
+          setTimeout(() => order.push('written') && rename(from, to, done), 300);
+        };
+        return folder;
+      },
+      openBytes: async (dir) => {
+        const lock = await LEVEL_DISK.openBytes(dir);
+        const close = lock.close.bind(lock);
+        return Object.assign(lock, { close: () => order.push('unlocked') && close() });
+      },
+    };
+    cluster = await Cluster.create(['a'], { disk } as Partial<NodeOptions>);
+    const a = await cluster.start('a');
+    isSlow = true;
+    a.replica.knownServers.set('x', { incarnation: 'i', starts: 1, startId: 's' });
+    await cluster.stop('a');
+    expect(order).to.deep.equal(['written', 'unlocked']);
   });
 });
