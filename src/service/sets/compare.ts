@@ -30,7 +30,7 @@ import { modifyIndexOf, stateIndex } from '../common/reading.js';
 import type { Caller } from '../common/types.js';
 import { configSet, toldTo } from '../config/config-entries.js';
 import { Captured, offline } from './captured.js';
-import { type Item, Items, objectOf } from './items.js';
+import { type Item, Items, isBrought, objectOf } from './items.js';
 
 /** What comparing needs of a node. */
 export interface CompareParts extends ObjectParts {
@@ -180,6 +180,8 @@ class Compiler {
   readonly #useCases: ReadonlyMap<Table, ObjectUseCases<unknown>>;
   readonly #captured: Captured;
   readonly #datacenter: string;
+  /** The IDs of the policies that new namespaces bring and the set holds, by namespace. */
+  readonly #brought = new Map<string, string>();
 
   constructor(parts: CompareParts, asked: Comparison) {
     this.#asked = asked;
@@ -212,7 +214,10 @@ class Compiler {
       if (slice.isOver) await slice.renew();
     }
     const writes = shown.filter(({ body }) => body !== undefined);
-    for (const item of writes) this.#release(item);
+    for (const item of writes) {
+      this.#release(item);
+      if (isBrought(this.#asked.view, item)) this.#brought.set(item.ns, item.id);
+    }
     for (const item of writes.sort((a, b) => lateness(a) - lateness(b))) {
       changes.push(await this.#write(item));
       if (slice.isOver) await slice.renew();
@@ -323,9 +328,16 @@ class Compiler {
     const made = await this.#captured.of(() =>
       useCases.write({ caller, ns, timeoutMs: 0 }, id, body),
     );
-    const isNew = hasId && before === undefined;
-    const command = isNew ? ({ ...made, id: item.id, revives: true } as ObjectSet) : made;
+    const command = this.#completed(item, made, hasId && before === undefined);
     return this.#changes(item, command) ? command : undefined;
+  }
+
+  #completed({ table, ns, id }: Item, made: Command, isNew: boolean): Command {
+    const policyId = table === 'namespace' ? this.#brought.get(id) : undefined;
+    if (policyId !== undefined) return { ...made, policyId } as Command;
+    if (!isNew) return made;
+    const isThere = this.#brought.get(ns) === id;
+    return { ...made, id, ...(isThere ? { create: false } : { revives: true }) } as ObjectSet;
   }
 
   async #entryOf(item: Item, body: Body): Promise<Command | undefined> {

@@ -14,6 +14,7 @@ import { allNamespaces } from '../../state/config-entries.js';
 import { keys, type Table } from '../../state/keys.js';
 import { linkFact } from '../../state/links.js';
 import { keysBelow, stored } from '../../state/lists.js';
+import { MANAGEMENT_POLICY } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE, type StoredObject } from '../../state/object.js';
 import { type ObjectPlace, type Ownership, ownershipOf } from '../../state/owners.js';
 import { type Body, putForm } from '../../state/put-form.js';
@@ -57,6 +58,8 @@ export class Items {
   readonly #ns: string;
   readonly #authorizer: Authorizer;
   readonly #seen = new Set<string>();
+  /** The names and handles that the set gives to objects by their IDs. */
+  readonly #named = new Map<string, string>();
 
   constructor(view: View, ns: string, authorizer: Authorizer) {
     this.#authorizer = authorizer;
@@ -75,6 +78,8 @@ export class Items {
     if (Objects.length + Delete.length > SET_OBJECTS_MAX) {
       reject('too_large', `A set has at most ${SET_OBJECTS_MAX} Objects and Deletes`);
     }
+    for (const { Handle = '', Object: sent = {} } of Objects)
+      this.#named.set(textOf(sent['ID']).toLowerCase(), Handle || textOf(sent['Name']));
     for (const [i, object] of Objects.entries()) {
       const at = `/Objects/${i}`;
       this.#once(this.#object(object, at), at);
@@ -177,7 +182,8 @@ export class Items {
     if (table === 'rule') return this.#rule(ns, id, Handle, at);
     if (id !== '' && this.#has({ table, ns, id })) return this.#item({ table, ns, id }, name);
     const nameKey = table === 'policy' ? keys.policyName : keys.roleName;
-    const known = this.#view.get(nameKey(ns, name));
+    const brought = isBrought(this.#view, { table, ns, name }) ? randomUUID() : undefined;
+    const known = this.#holder(nameKey(ns, name), name) ?? brought;
     if (known !== undefined) {
       const item = this.#item({ table, ns, id: known }, name);
       return id === '' ? item : { ...item, otherId: true };
@@ -189,7 +195,7 @@ export class Items {
     if (handle !== '') mustBeLabel(handle, `${at}/Handle`);
     const table = 'rule';
     const known = id !== '' && this.#has({ table, ns, id });
-    const held = handle === '' ? undefined : this.#view.get(keys.ruleHandle(ns, handle));
+    const held = handle === '' ? undefined : this.#holder(keys.ruleHandle(ns, handle), handle);
     if (handle === '' && id === '') {
       reject('invalid', 'a binding rule has no name: give it a Handle, or its ID', { pointer: at });
     }
@@ -255,6 +261,13 @@ export class Items {
     }
   }
 
+  /** Returns the ID of what has a name, unless the set gives that object another name. */
+  #holder(nameKey: string, name: string): string | undefined {
+    const id = this.#view.get(nameKey);
+    const given = this.#named.get(id ?? '') || name;
+    return given.toLowerCase() === name.toLowerCase() ? id : undefined;
+  }
+
   #has = (place: ObjectPlace): boolean => this.#view.get(keyAt(place)) !== undefined;
 
   /** Returns an item. `sent` is the name in the set; empty: it has that of the stored object. */
@@ -291,6 +304,12 @@ export class Items {
     return { fault: refusal('invalid', `ID ${id} is reserved`, { pointer }) };
   }
 }
+
+/** Whether an object is the policy that its namespace, which does not exist yet, brings. */
+export const isBrought = (view: View, { table, ns, name }: Pick<Item, 'table' | 'ns' | 'name'>) =>
+  table === 'policy' &&
+  name === MANAGEMENT_POLICY.Name &&
+  view.get(keys.namespace(ns)) === undefined;
 
 /** Returns the IDs and names of the defaults of a namespace. */
 function namesIn(namespace: unknown): readonly string[] {

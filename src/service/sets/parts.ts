@@ -14,6 +14,7 @@ import { target } from '../../kinds/targets.js';
 import type { ConfigEntry, EntryLookup, Kind } from '../../kinds/types.js';
 import { Entries } from '../../state/config-entries.js';
 import { Overlay } from '../../state/draft.js';
+import { MANAGEMENT_POLICY } from '../../state/namespaces.js';
 import { applyChanges, keyAt, lateness, SET_CHANGES_MAX } from '../../state/sets.js';
 import type { View } from '../../state/types.js';
 import {
@@ -58,7 +59,7 @@ export function* partsOf(
   const pack = (units: readonly Part[]): void => {
     parts.push(...packed(units, bodyBytes - HEAD_BYTES, problems));
   };
-  const named = handedOn(objects);
+  const named = together(objects);
   const isWrite = ({ item }: ItemChange): boolean => item.body !== undefined;
   const writes = named.filter((unit) => unit.some(isWrite));
   const late = (unit: Part): number =>
@@ -135,13 +136,17 @@ class Groups {
   }
 }
 
-/** Groups objects of which one takes a name or handle that another gives up. */
-function handedOn(changes: Part): ItemChange[][] {
+/**
+ * Groups objects of which one takes a name or handle that another gives up, and new namespaces with
+ * the policies that they bring.
+ */
+function together(changes: Part): ItemChange[][] {
   const groups = new Groups();
   const idOf = ({ item }: ItemChange): string => `object ${keyAt(item)}`;
   for (const change of changes) {
     const { item } = change;
-    const { table, ns, name, handle, owned } = item;
+    const { table, ns, id, name, handle, owned } = item;
+    if (table === 'namespace') groups.join(idOf(change), `policy ${id} ${MANAGEMENT_POLICY.Name}`);
     if (table === 'policy' || table === 'role') {
       const names = [objectOf(item)?.Name, item.body === undefined ? undefined : name];
       for (const one of names) {

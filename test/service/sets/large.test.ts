@@ -120,6 +120,14 @@ describe('A large set', () => {
     await inParts({ Objects: swapped });
   }).timeout(60_000);
 
+  it('keeps a new namespace in one part with the policy that it brings', async () => {
+    const Objects: Sent[] = Array.from({ length: 499 }, (_, i) => policy(`p${i}`));
+    const brought = { ...policy('namespace-management'), Namespace: 'team' };
+    await inParts({
+      Objects: [...Objects, { Type: 'namespace', Object: { Name: 'team' } }, brought],
+    });
+  }).timeout(60_000);
+
   it('makes 700 entries of one chain by kind, and does not change them in parts', async () => {
     const services = Array.from({ length: 350 }, (_, i) => `s${i}`);
     const chain = (protocol: string): Sent[] =>
