@@ -200,7 +200,7 @@ function* unfitRule(
 }
 
 /** Whether rules that are valid for one shape are valid for another. */
-function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
+export function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
   const mapped = Object.entries(other.mapped).every(([root, names]) =>
     names.every((name) => shape.mapped[root]?.includes(name)),
   );

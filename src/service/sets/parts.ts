@@ -14,9 +14,14 @@ import { target } from '../../kinds/targets.js';
 import type { ConfigEntry, EntryLookup, Kind } from '../../kinds/types.js';
 import { Entries } from '../../state/config-entries.js';
 import { Overlay } from '../../state/draft.js';
+import { keys } from '../../state/keys.js';
+import type { AuthMethod } from '../../state/methods.js';
 import { MANAGEMENT_POLICY } from '../../state/namespaces.js';
+import type { BindingRule } from '../../state/rules.js';
 import { applyChanges, keyAt, lateness, SET_CHANGES_MAX } from '../../state/sets.js';
 import type { View } from '../../state/types.js';
+import { knowsAllOf } from '../acl/auth-methods.js';
+import type { AuthMethodTypes } from '../login/index.js';
 import {
   type Compared,
   type CompareParts,
@@ -25,7 +30,7 @@ import {
   problemOf,
   toldOf,
 } from './compare.js';
-import { objectOf } from './items.js';
+import { objectOf, storedAt } from './items.js';
 
 /** The parts of a set as Refs, and why it has none. */
 interface Parts {
@@ -47,7 +52,7 @@ const bytesOf = (changes: Part): number =>
 
 /** Returns the parts of a set. Each has at most as many changes, and bytes, as an entry takes. */
 export function* partsOf(
-  { datacenter, nowMs, bodyBytes }: CompareParts & { readonly bodyBytes: number },
+  { datacenter, methodTypes, nowMs, bodyBytes }: CompareParts & { readonly bodyBytes: number },
   { changes, draft, index, authorizer }: Compared & { readonly authorizer: Authorizer },
   view: View,
 ): Steps<Parts> {
@@ -59,7 +64,8 @@ export function* partsOf(
   const pack = (units: readonly Part[]): void => {
     parts.push(...packed(units, bodyBytes - HEAD_BYTES, problems));
   };
-  const named = together(objects);
+  const reshaped = objects.filter((one) => mapsLess(methodTypes, draft, one));
+  const named = together(objects, new Set(reshaped.map(({ item }) => keyAt(item))));
   const isWrite = ({ item }: ItemChange): boolean => item.body !== undefined;
   const writes = named.filter((unit) => unit.some(isWrite));
   const late = (unit: Part): number =>
@@ -136,11 +142,23 @@ class Groups {
   }
 }
 
+/** Whether an object is an auth method that loses mappings, so that rules may not fit it. */
+function mapsLess(types: AuthMethodTypes, draft: View, { item }: ItemChange): boolean {
+  if (item.table !== 'method') return false;
+  const [past, present] = [
+    objectOf(item) as AuthMethod | undefined,
+    storedAt<AuthMethod>(draft, item),
+  ];
+  const type = present && types.get(present.Type);
+  if (past === undefined || type === undefined) return false;
+  return !knowsAllOf(type.shapeOf(present!.Config), type.shapeOf(past.Config));
+}
+
 /**
- * Groups objects of which one takes a name or handle that another gives up, and new namespaces with
- * the policies that they bring.
+ * Groups objects of which one takes a name or handle that another gives up, new namespaces with the
+ * policies that they bring, and auth methods that map less with their rules.
  */
-function together(changes: Part): ItemChange[][] {
+function together(changes: Part, reshaped: ReadonlySet<string>): ItemChange[][] {
   const groups = new Groups();
   const idOf = ({ item }: ItemChange): string => `object ${keyAt(item)}`;
   for (const change of changes) {
@@ -154,6 +172,9 @@ function together(changes: Part): ItemChange[][] {
       }
     }
     if (table !== 'rule') continue;
+    const { AuthMethod = '' } = (objectOf(item) ?? {}) as Partial<BindingRule>;
+    const method = keys.method(ns, AuthMethod);
+    if (reshaped.has(method)) groups.join(idOf(change), `object ${method}`);
     for (const one of [owned?.Handle, handle]) {
       if (one !== undefined) groups.join(idOf(change), `handle ${ns} ${one}`);
     }

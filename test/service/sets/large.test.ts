@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Command } from '../../../src/state/types.js';
+import { signer } from '../../login/signers.js';
 import { SoloClient } from '../client.js';
 
 interface Sent {
@@ -126,6 +127,49 @@ describe('A large set', () => {
     await inParts({
       Objects: [...Objects, { Type: 'namespace', Object: { Name: 'team' } }, brought],
     });
+  }).timeout(60_000);
+
+  it('keeps an auth method that maps less in one part with its rules', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    const method = (ClaimMappings: object) => ({
+      Type: 'auth-method',
+      Object: { Name: 'jwt1', Type: 'jwt', Config: { ...Config, ClaimMappings } },
+    });
+    const rule = (ID: string, claim: string) => ({
+      Type: 'binding-rule',
+      Object: {
+        ID,
+        AuthMethod: 'jwt1',
+        BindType: 'service',
+        BindName: 'web',
+        Selector: `value.${claim} == "a"`,
+      },
+    });
+    const [kept, doomed] = ['1', '2'].map((n) => `7d0b6f4e-58d9-4a43-9d32-0f0c5e3b9a1${n}`);
+    await client.must('POST /apply', {
+      Objects: [method({ team: 'team' }), rule(kept!, 'team'), rule(doomed!, 'team')],
+    });
+    const Objects = Array.from({ length: 499 }, (_, i) => policy(`p${i}`));
+    const body = {
+      Objects: [...Objects, method({ dept: 'dept' }), rule(kept!, 'dept')],
+      Delete: [{ Type: 'binding-rule', ID: doomed }],
+    };
+    const plan = await client.must('POST /plan', body);
+    const part = plan.Parts.find((refs: string[]) => refs.includes('auth-method/default/jwt1'));
+    expect(part).to.include.members([
+      `binding-rule/default/${kept}`,
+      `binding-rule/default/${doomed}`,
+    ]);
+    for (const refs of plan.Parts as string[][]) {
+      const isIn = (name: string): boolean => refs.some((ref) => ref.endsWith(`/${name}`));
+      await client.must('POST /apply', {
+        Objects: body.Objects.filter(({ Object: object }) =>
+          isIn((object as { Name?: string }).Name ?? (object as { ID: string }).ID),
+        ),
+        Delete: body.Delete.filter(({ ID }) => isIn(ID!)),
+      });
+    }
+    expect((await client.must('POST /plan', body)).Summary).to.include({ Unchanged: 501 });
   }).timeout(60_000);
 
   it('makes 700 entries of one chain by kind, and does not change them in parts', async () => {
