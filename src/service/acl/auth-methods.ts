@@ -14,6 +14,7 @@ import { type AuthMethod, type MethodSet, methods } from '../../state/methods.js
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import { hideSecrets, keepSecrets } from '../../state/put-form.js';
 import type { BindingRule } from '../../state/rules.js';
+import type { View } from '../../state/types.js';
 import { inSlices } from '../common/event-loop.js';
 import type { Service } from '../common/types.js';
 import { mayWrite, settled, type Write } from '../common/writing.js';
@@ -175,12 +176,23 @@ async function keepsItsRules(
   type: AuthMethodType,
   config: MethodBody['Config'],
 ): Promise<void> {
+  refuseIf(await inSlices(brokenRule(service.view, before, type, config), 'lint'));
+}
+
+/** Returns the refusal of a Config that a valid binding rule does not allow, see above. */
+export function* brokenRule(
+  view: View,
+  before: AuthMethod,
+  type: AuthMethodType,
+  config: MethodBody['Config'],
+): Steps<Refusal | undefined> {
   const [was, is] = [type.shapeOf(before.Config), type.shapeOf(config)];
-  if (knowsAllOf(is, was)) return;
-  const unfit = await inSlices(unfitRule(rulesOf(service.view, before), was, is), 'lint');
-  if (unfit === undefined) return;
+  if (knowsAllOf(is, was)) return undefined;
+  const unfit = yield* unfitRule(rulesOf(view, before), was, is);
+  if (unfit === undefined) return undefined;
   const why = `Invalid Auth Method: binding rule ${unfit.ID} needs what this Config no longer maps: ${unfit.message}`;
-  reject('conflict', why, { pointer: '/Config', hint: 'change or delete the rule first' });
+  const hint = 'change or delete the rule first';
+  return refusal('conflict', why, { pointer: '/Config', hint });
 }
 
 /** Returns the first rule that fits one shape and not another, and why. Each step checks one. */

@@ -1,13 +1,17 @@
 /** The use case that takes back what one entry changed (beyond.md 3.4). */
+import { checkBindingRule } from '../../acl/binding.js';
 import type { Steps } from '../../acl/steps.js';
 import type { Authorizer } from '../../acl/types.js';
 import type { Undone as Answer, UndoBody } from '../../api/endpoints/history.js';
-import { ApiError, reject } from '../../base/errors.js';
+import { ApiError, type Refusal, refuseIf, reject } from '../../base/errors.js';
 import { Overlay } from '../../state/draft.js';
 import { objectKeyOf, placeOfLine, refOfLine } from '../../state/history/records.js';
-import { modifyIndexOf } from '../../state/lists.js';
+import { keys } from '../../state/keys.js';
+import { modifyIndexOf, stored } from '../../state/lists.js';
+import type { AuthMethod } from '../../state/methods.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
+import type { BindingRule } from '../../state/rules.js';
 import type { View } from '../../state/types.js';
 import {
   makeUndone,
@@ -17,8 +21,10 @@ import {
   undoLines,
   undoPlan,
 } from '../../state/undo.js';
+import { brokenRule, type MethodParts } from '../acl/auth-methods.js';
 import { differences } from '../change/diff.js';
 import { tokensImpact } from '../change/impact.js';
+import { inSlices } from '../common/event-loop.js';
 import { stateIndex } from '../common/reading.js';
 import type { Requester } from '../common/types.js';
 import { reasoned } from '../common/writing.js';
@@ -36,7 +42,8 @@ import { mustBeKept, readDenial } from './places.js';
 export type UndoParts = Pick<
   WhoCanParts,
   'service' | 'longWork' | 'datacenter' | 'defaultPolicy' | 'nowMs'
->;
+> &
+  Pick<MethodParts, 'methodTypes'>;
 
 /** Undoes an entry, or plans that. Returns the answer as JSON. Throws ApiError. */
 export async function undoEntry(
@@ -74,6 +81,7 @@ export async function undoEntry(
     return parts.longWork.runSoon(owner, 'explain', planSteps(parts, authorizer, command));
   }
   if (changes.length === 0) return JSON.stringify({ Index: stateIndex(view), Changes: [] });
+  if (changes.some(isOfLogins)) await mustBeWritable(parts, plan, command);
   const written = service.write(writer, command).catch((error) => {
     // Somebody was faster: the objects are judged by what they are now.
     if (error instanceof ApiError && error.refusal.code === 'precondition_failed')
@@ -83,6 +91,17 @@ export async function undoEntry(
   const { Index } = JSON.parse(await written) as { Index: number };
   const answer: Answer = { Index, Changes: ordered(changes).map((one) => shownChange(one, Index)) };
   return JSON.stringify(answer);
+}
+
+/** Throws ApiError if a write of what goes back would be refused. */
+async function mustBeWritable(parts: UndoParts, plan: UndoPlan, command: Undo): Promise<void> {
+  const view = parts.service.pin();
+  try {
+    const places = { view, draft: new Overlay(view) };
+    refuseIf(await inSlices(problemIn(parts, places, plan, command), 'lint'));
+  } finally {
+    view.close();
+  }
 }
 
 /** Throws ApiError unless what is planned can be done. */
@@ -149,7 +168,8 @@ function* planSteps(parts: UndoParts, authorizer: Authorizer, command: Undo): St
   try {
     const plan = undoPlan(view, command);
     const draft = new Overlay(view);
-    const shown = shownPlan(view, draft, plan, command);
+    const problem = plan.problem ?? (yield* problemIn(parts, { view, draft }, plan, command));
+    const shown = shownPlan(view, draft, { ...plan, ...(problem && { problem }) });
     const { datacenter, defaultPolicy, nowMs } = parts;
     const between = { datacenter, defaultPolicy, nowMs, authorizer, before: view, after: draft };
     const granting = plan.changes.flatMap(({ place: { type, ns, id } }) =>
@@ -162,10 +182,39 @@ function* planSteps(parts: UndoParts, authorizer: Authorizer, command: Undo): St
   }
 }
 
-function shownPlan(view: View, draft: Overlay, plan: UndoPlan, command: Undo): object {
-  const { changes, conflicts } = plan;
+/** Takes objects back in the draft. Returns why apply, or a write of one of them, refuses that. */
+function* problemIn(
+  { methodTypes }: UndoParts,
+  { view, draft }: { readonly view: View; readonly draft: Overlay },
+  { changes }: UndoPlan,
+  command: Undo,
+): Steps<Refusal | undefined> {
+  const problem = makeUndone({ draft, index: stateIndex(view) + 1 }, changes, command);
+  if (problem !== undefined) return problem;
+  for (const { place } of changes.filter(isOfLogins)) {
+    const key = objectKeyOf(place);
+    const rule = place.type === 'binding-rule' ? stored<BindingRule>(draft, key) : undefined;
+    const methodKey = rule === undefined ? key : keys.method(place.ns, rule.AuthMethod);
+    const method = stored<AuthMethod>(draft, methodKey);
+    const before = stored<AuthMethod>(view, methodKey);
+    if (method === undefined || before === undefined) continue;
+    const type = methodTypes.get(method.Type)!;
+    const why =
+      rule === undefined
+        ? yield* brokenRule(draft, before, type, method.Config)
+        : checkBindingRule(rule, type.shapeOf(method.Config), place.ns);
+    if (why !== undefined) return why;
+    yield;
+  }
+  return undefined;
+}
+
+/** Whether an object goes back that is judged by others when it is written, and not in apply. */
+const isOfLogins = ({ place: { type } }: Undone): boolean =>
+  type === 'auth-method' || type === 'binding-rule';
+
+function shownPlan(view: View, draft: Overlay, { changes, conflicts, problem }: UndoPlan): object {
   const index = stateIndex(view);
-  const problem = plan.problem ?? makeUndone({ draft, index: index + 1 }, changes, command);
   const Problems =
     problem === undefined
       ? []

@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import { historyRoutes } from '../../src/http/routes/history.js';
+import type { Command } from '../../src/state/types.js';
+import { signer } from '../login/signers.js';
+import { SoloClient } from './client.js';
+import { partsOf } from './serve.js';
+import { Solo } from './solo.js';
+
+describe('the history of objects that need others', () => {
+  let client: SoloClient;
+  beforeEach(async () => {
+    const solo = new Solo();
+    solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+    client = await SoloClient.open(historyRoutes(partsOf(solo)), solo);
+  });
+  afterEach(() => client.close());
+
+  const index = (): number => client.solo.machine.appliedIndex();
+  const undo = (Index: number, more: object = {}) => client.ask('POST /undo', { Index, ...more });
+
+  it('is undone only where binding rules find what their auth method maps', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    const method = (ClaimMappings: object) =>
+      client.must('PUT /acl/auth-method/jwt1', {
+        Name: 'jwt1',
+        Type: 'jwt',
+        Config: { ...Config, ClaimMappings },
+      });
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    await method({ team: 'team' });
+    const mapped = index();
+    const rule = { AuthMethod: 'jwt1', BindType: 'service', BindName: 'web' };
+    const { ID } = await client.must('PUT /acl/binding-rule', {
+      ...rule,
+      Selector: 'value.team == "a"',
+    });
+    const refused = async (Index: number, status: number) => {
+      const before = index();
+      const plan = (await undo(Index, { DryRun: true })).body;
+      const answer = await undo(Index);
+      expect(answer.status, answer.text).to.equal(status);
+      expect([plan.Valid, plan.Problems[0].Message]).to.deep.equal([false, answer.body.detail]);
+      expect(index()).to.equal(before);
+    };
+    await refused(mapped, 409);
+    await client.must(`PUT /acl/binding-rule/${ID}`, rule);
+    const changed = index();
+    await method({});
+    await refused(changed, 400);
+    await method({ team: 'team' });
+    expect((await undo(changed)).status).to.equal(200);
+  });
+});
