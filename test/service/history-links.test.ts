@@ -18,6 +18,21 @@ describe('the history of objects that need others', () => {
   const index = (): number => client.solo.machine.appliedIndex();
   const undo = (Index: number, more: object = {}) => client.ask('POST /undo', { Index, ...more });
 
+  it('shows the links that they had, though their targets are gone', async () => {
+    const a = await client.must('PUT /acl/policy', { Name: 'a', Rules: '' });
+    const b = await client.must('PUT /acl/policy', { Name: 'b', Rules: '' });
+    const Policies = [{ Name: 'a' }, { Name: 'b' }];
+    const { ID } = await client.must('PUT /acl/role', { Name: 'r', Policies });
+    const made = index();
+    await client.must(`PUT /acl/policy/${b.ID}`, { Name: 'b2', Rules: '' });
+    await client.must(`DELETE /acl/policy/${a.ID}`);
+    await client.must(`PUT /acl/role/${ID}`, { Name: 'r' });
+    const { Object: then } = await client.must(`GET /history/role/${ID}?version=${made}`);
+    expect(then.Policies).to.deep.equal([{ Name: 'a' }, { Name: 'b2' }]);
+    const { Diff } = await client.must(`GET /history/role/${ID}?from=${made}`);
+    expect(Diff).to.deep.equal([{ Type: 'Deleted', Path: '/Policies', Old: then.Policies }]);
+  });
+
   it('is undone only where binding rules find what their auth method maps', async () => {
     const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
     const method = (ClaimMappings: object) =>

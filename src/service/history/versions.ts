@@ -2,7 +2,7 @@
 import type { Authorizer } from '../../acl/types.js';
 import { reject } from '../../base/errors.js';
 import { hiddenText, nameIn, spelledId } from '../../state/history/contents.js';
-import { objectAt } from '../../state/history/past.js';
+import { NotKnown, objectAt } from '../../state/history/past.js';
 import type { Place } from '../../state/history/records.js';
 import { historyBounds } from '../../state/history/settings.js';
 import {
@@ -12,7 +12,7 @@ import {
   type Version,
   versionsOf,
 } from '../../state/history/versions.js';
-import { take } from '../../state/links.js';
+import { linkKey, take } from '../../state/links.js';
 import { putForm } from '../../state/put-form.js';
 import { tableOfType } from '../../state/refs.js';
 import type { View } from '../../state/types.js';
@@ -152,11 +152,21 @@ class ObjectHistory {
       ModifyIndex: number;
     };
     const { CreateIndex, ModifyIndex } = object;
-    return { ...this.#form(object), CreateIndex, ModifyIndex };
+    return { ...this.#form(object, ModifyIndex), CreateIndex, ModifyIndex };
   }
 
-  #form(object: object): Readonly<Record<string, unknown>> {
-    return putForm(this.#view, tableOfType(this.#place.type)!, object, { ids: true });
+  /** Returns the form at an index. Links have present names, or those of then if they are gone. */
+  #form(object: object, index: number): Readonly<Record<string, unknown>> {
+    const view = this.#view;
+    const get = (key: string): string | undefined => {
+      const text = view.get(key);
+      const type = LINKED.find((each) => key.startsWith(linkKey(each, '')));
+      if (type === undefined || text?.includes('"Name"')) return text;
+      const id = key.slice(linkKey(type, '').length);
+      return textThen(view, { type, ns: this.#place.ns, id }, index);
+    };
+    const names: View = { get, keys: (...asked) => view.keys(...asked) };
+    return putForm(names, tableOfType(this.#place.type)!, object, { ids: true });
   }
 
   #difference(from: number, to: number | undefined): object {
@@ -164,12 +174,24 @@ class ObjectHistory {
     const formAt = (index: number): Readonly<Record<string, unknown>> | undefined => {
       const then = known(view, index, () => objectAt(view, this.#place, index));
       const text = this.#shown(then.text);
-      return text === undefined ? undefined : this.#form(JSON.parse(text) as object);
+      return text === undefined ? undefined : this.#form(JSON.parse(text) as object, index);
     };
     const last = to ?? stateIndex(view);
     const Diff = differences(tableOfType(this.#place.type)!, formAt(from), formAt(last));
     const [newest] = take(this.#newestFirst(), 1);
     return { From: from, To: to ?? newest?.index ?? 0, Diff };
+  }
+}
+
+const LINKED = ['policy', 'role'] as const;
+
+/** Returns what an object was at an index; undefined if it did not exist, or that is not known. */
+function textThen(view: View, place: Place, index: number): string | undefined {
+  try {
+    return objectAt(view, place, index).text;
+  } catch (error) {
+    if (error instanceof NotKnown) return undefined;
+    throw error;
   }
 }
 
