@@ -13,6 +13,7 @@ import type { LinkTarget } from '../links.js';
 import { createIndexOf, keysBelow, lastPart } from '../lists.js';
 import { recordOf } from '../machine-record.js';
 import { DEFAULT_NAMESPACE } from '../object.js';
+import type { Ownership } from '../owners.js';
 import { HIDDEN } from '../put-form.js';
 import { TYPES } from '../refs.js';
 import { restoredAt } from '../restore.js';
@@ -138,6 +139,7 @@ export class PastView implements View {
     }
     if (table === 'token-accessor') return this.#namespaceOf(id);
     if (table === IDENTITY_BLOCK) return this.#revocation(key);
+    if (table === 'owner') return this.#view.get(key) ?? this.#lostHandle(key);
     if (table === 'policy-link' || table === 'role-link') return this.#nameOf(table, id);
     return this.#subjects.get(key) ?? this.#view.get(key);
   }
@@ -235,6 +237,15 @@ export class PastView implements View {
     const text = this.#view.get(key);
     const { Index = 0 } = text === undefined ? {} : (JSON.parse(text) as { Index?: number });
     return Index <= this.index ? text : undefined;
+  }
+
+  /** Returns the handle of a binding rule that has been deleted since, without its owner. */
+  #lostHandle(key: string): string | undefined {
+    const [, type, ns = '', id = ''] = key.split('\u0000');
+    if (type !== 'binding-rule') return undefined;
+    const { more } = newestVersion(this.#view, { type, ns, id })?.line ?? {};
+    const { Handle } = (more ?? {}) as Partial<Ownership>;
+    return Handle && JSON.stringify({ Owner: '', Handle } satisfies Ownership);
   }
 
   #nameOf(table: 'policy-link' | 'role-link', id: string): string | undefined {

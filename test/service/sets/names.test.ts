@@ -61,6 +61,18 @@ describe('The names of a set', () => {
     ).to.deep.equal([idOf('/x'), idOf('/y')]);
   });
 
+  it('go back with binding rules that have been deleted since', async () => {
+    const Config = { JWTValidationPubKeys: [(await signer('EdDSA')).pem] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    const Rule = { AuthMethod: 'jwt1', BindType: 'service', BindName: 'web' };
+    const Objects = [{ Type: 'binding-rule', Handle: 'x', Object: Rule }];
+    const { Index } = await applied({ Objects });
+    await applied({ Delete: [{ Type: 'binding-rule', Handle: 'x' }] });
+    await applied(await exported(`types=binding-rule&at=${Index}`));
+    expect((await applied({ Objects })).Changed).to.equal(0);
+    expect(await client.must('GET /acl/binding-rules')).to.have.length(1);
+  });
+
   it('are each of one object, whatever IDs there are', async () => {
     const { Changes } = await applied({ Objects: [role('a')] });
     const { ID } = Changes[0];
