@@ -96,6 +96,24 @@ describe('the parts of a set', () => {
     ]);
   });
 
+  it('hold both the object that takes a name and the one that gives it up', async () => {
+    const set = await setFrom({ Owner: 'pay', Prune: true, Objects: [policy('a', 'id-b')] });
+    const plan: Plan = {
+      ...PLAN,
+      Changes: [
+        change('policy/default/a', { Action: 'update', ID: 'id-b' }),
+        change('policy/default/a', { Action: 'delete', ID: 'id-a' }),
+        change('policy/default/c', { Action: 'delete' }),
+      ],
+      Parts: [['policy/default/a', 'policy/default/a'], ['policy/default/c']],
+    };
+    const [part] = partSets(set, plan);
+    expect(part!.body).to.deep.include({
+      Objects: [policy('a', 'id-b')],
+      Delete: [{ Type: 'policy', Namespace: 'default', Name: 'a' }],
+    });
+  });
+
   it('keep the places of their objects', async () => {
     const text =
       'Objects:\n- Type: policy\n  Object: {Name: a}\n- Type: role\n  Object: {Name: b}\n';

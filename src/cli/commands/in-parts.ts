@@ -82,11 +82,12 @@ export function partSets(set: ReadSet, plan: Plan, namespace?: string): readonly
     new Map(items.flatMap((item, at) => namesOf(item, namespace).map((name) => [name, at])));
   const items = byName(set.body.Objects);
   const deletes = byName(set.body.Delete);
-  const changes = new Map(plan.Changes.map((change) => [change.Ref, change]));
   const at = (found: Map<string, number>, { ID, Ref, Type }: PlannedChange): number | undefined =>
     found.get(keyOf(Ref)) ?? found.get(`${Type} ${ID}`);
   return plan.Parts.map((refs, number) => {
-    const part = refs.map((ref) => changes.get(ref)!);
+    const held = new Set(refs);
+    // An object that is deleted may hand its name, and so its Ref, on to another.
+    const part = plan.Changes.filter(({ Ref }) => held.has(Ref));
     const made = part.filter(({ Action }) => Action !== 'delete');
     const doomed = part.filter(({ Action }) => Action === 'delete');
     const missing = made.find((change) => at(items, change) === undefined);
