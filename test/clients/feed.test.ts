@@ -103,6 +103,17 @@ describe('conclave-client/cache: the feed', () => {
     cache.close();
   });
 
+  it('goes to the next node within a minute, whatever a node or a proxy asks for', async () => {
+    const { cache, held } = await server.ready(['k'], THREE);
+    await held.refuse(503, '', { 'retry-after': '86400' });
+    let waitedMs = 0;
+    for (; server.unread === 0; waitedMs += 100) await server.clock.move(100);
+    expect(waitedMs).to.be.within(30_000, 45_000);
+    await (await server.next()).unchanged(10);
+    expect(cache.state()).to.equal('fresh');
+    cache.close();
+  });
+
   it('does not ask in a loop what asks to wait for no time', async () => {
     const { cache, held } = await server.ready(['k'], THREE);
     await held.refuse(503, 'no_leader', { 'retry-after': '0' });
@@ -226,6 +237,21 @@ describe('conclave-client/cache: the feed', () => {
     bring('s1');
     await server.clock.move(60_000);
     expect(server.asked).to.have.length(0);
+  });
+
+  it('asks a provider again that has not answered, and leaves it when it is closed', async () => {
+    let asked = 0;
+    const tokenProvider = () => (asked++ === 0 ? new Promise<string>(() => {}) : 's1');
+    const cache = server.open({ tokenProvider });
+    const errors: string[] = [];
+    cache.on('error', (sentence) => errors.push(sentence));
+    await server.clock.move(4_000);
+    expect((await server.next()).secret).to.equal('s1');
+    expect(errors).to.deep.equal(['the provider of the token failed']);
+    cache.close();
+    server.open({ tokenProvider: () => new Promise<string>(() => {}) }).close();
+    await server.clock.move(0);
+    expect(server.clock.timers).to.equal(0);
   });
 
   it('follows the feed while the provider of the next token stays silent', async () => {

@@ -70,6 +70,19 @@ func TestGoesFromNodeToNode(t *testing.T) {
 	})
 }
 
+func TestGoesToTheNextNodeWithinAMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		c, held := s.ready(nil, "k")
+		held.with(503, heads("Retry-After", 86400), "")
+		before := time.Now()
+		s.next().unchanged(10)
+		if waited := time.Since(before); waited < 30*time.Second || waited > 45*time.Second {
+			t.Fatalf("waited %v", waited)
+		}
+		expect(t, "is fresh", c.State(), cache.Fresh)
+	})
+}
+
 func TestDoesNotAskInALoop(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		_, held := s.ready(nil, "k")

@@ -16,6 +16,7 @@ const PATH = '/v1/acl/token/self/rights';
 const ANONYMOUS = 'anonymous';
 /** What a node did whose feed is that of the anonymous token, although another one was sent. */
 const TOKEN_LOST = 'did not get the token: a proxy may remove the header Authorization';
+const PROVIDER_FAILED = 'the provider of the token failed';
 /** The hold is this part of the time in which a feed is fresh, so that two fit into it. */
 const HOLD_PART = 0.4;
 /** What a node may add to a hold, and a network to an answer, as parts of the hold. */
@@ -152,12 +153,23 @@ export class FeedReader {
     const isDue = this.secret === undefined || clock.now() >= this.#renewAt;
     if (tokenProvider !== undefined && isDue) {
       this.#asking ??= this.#ask(tokenProvider);
-      if (this.secret === undefined) await this.#asking;
+      if (this.secret === undefined) await this.#answered();
     }
     const secret = this.#provided ?? this.secret;
     this.#provided = undefined;
     if (secret !== this.secret) this.#forget(secret);
     return secret !== undefined;
+  }
+
+  /** Waits for the provider as long as for a node. One that is silent is asked again. */
+  async #answered(): Promise<void> {
+    const ms = Math.max(ANSWER_MIN_MS, this.#holdMs);
+    const isLate = this.#wait(ms).then(() => !this.#isClosed);
+    if (await Promise.race([this.#asking, isLate])) {
+      this.#asking = undefined;
+      this.#listener.onError(PROVIDER_FAILED);
+    }
+    this.#interrupt();
   }
 
   async #ask(provider: NonNullable<Connection['tokenProvider']>): Promise<void> {
@@ -166,7 +178,7 @@ export class FeedReader {
       if (!isSecret(secret)) throw new TypeError();
       this.#provided = secret;
     } catch {
-      this.#listener.onError('the provider of the token failed');
+      this.#listener.onError(PROVIDER_FAILED);
     }
     this.#asking = undefined;
   }

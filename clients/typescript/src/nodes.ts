@@ -37,6 +37,8 @@ export const CLOCK: Clock = {
 
 const DELAY_MS = 100;
 const DELAY_MAX_MS = 5_000;
+/** The longest pause that an answer is given: the next node may well answer. */
+const RETRY_AFTER_MAX_MS = 30_000;
 
 /** Returns base URLs without their last slash, in a random order. Throws if there are none. */
 export function inRandomOrder(
@@ -83,7 +85,8 @@ export class Nodes {
     this.#failures += 1;
     const askedMs = Number.parseInt(retryAfter ?? '', 10) * 1_000 || 0;
     const doubledMs = this.#failures === 1 ? 0 : DELAY_MS * 2 ** (this.#failures - 2);
-    return Math.max(askedMs, Math.min(DELAY_MAX_MS, doubledMs)) * (1 + this.#random() / 2);
+    const leastMs = Math.min(askedMs, RETRY_AFTER_MAX_MS);
+    return Math.max(leastMs, Math.min(DELAY_MAX_MS, doubledMs)) * (1 + this.#random() / 2);
   }
 }
 

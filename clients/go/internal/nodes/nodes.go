@@ -56,6 +56,9 @@ func (n *Nodes) Succeeded() { n.failures = 0 }
 
 const delay, delayMax = 100 * time.Millisecond, 5 * time.Second
 
+// retryAfterMax is the longest pause that an answer is given: the next node may well answer.
+const retryAfterMax = 30 * time.Second
+
 // Failed turns to the next node, and returns when that is to be asked. The header Retry-After of an
 // answer may be empty; it does not shorten the usual delay.
 func (n *Nodes) Failed(retryAfter string) time.Duration {
@@ -66,7 +69,7 @@ func (n *Nodes) Failed(retryAfter string) time.Duration {
 		wait = min(delay<<min(n.failures-2, 10), delayMax)
 	}
 	if seconds, err := strconv.ParseUint(retryAfter, 10, 31); err == nil {
-		wait = max(wait, time.Duration(seconds)*time.Second)
+		wait = max(wait, min(time.Duration(seconds)*time.Second, retryAfterMax))
 	}
 	return time.Duration(float64(wait) * (1 + rand.Float64()/2))
 }
