@@ -15,6 +15,7 @@ import {
   readPolicy,
   restoreSnapshot,
   saveSnapshot,
+  streamEvents,
 } from '../../clients/typescript/src/client.js';
 import { generated } from '../../scripts/clients/generated.js';
 import { FakeServer } from './fake.js';
@@ -157,6 +158,40 @@ describe('conclave-client', () => {
       await silent;
     });
 
+  it('asks no node to hold a query for as long as fetch waits for an answer', async () => {
+    for (const [given, sent] of [
+      [undefined, '270000ms'],
+      ['10m', '270000ms'],
+      ['90s', '90s'],
+    ] as const) {
+      const call = readPolicy(open(), { id: 'p', index: '7', ...(given && { wait: given }) });
+      const ask = await server.next();
+      expect(ask.query['wait']).to.equal(sent);
+      await ask.with(200, {});
+      await call;
+    }
+  });
+
+  it('waits no longer for a stream to begin if it goes on after an index', async () => {
+    const silent = refusalOf(streamEvents(open(), { index: '7' }));
+    const ask = await server.next();
+    expect(ask.query).to.deep.equal({ index: '7' });
+    await server.clock.move(30_000);
+    expect(ask.isAborted()).to.equal(true);
+    expect((await silent).code).to.equal('unreachable');
+  });
+
+  it('ends a stream with its signal', async () => {
+    const aborter = new AbortController();
+    const call = streamEvents(open(), {}, { signal: aborter.signal });
+    const ask = await server.next();
+    await ask.with(200, 'bytes');
+    await call;
+    expect(ask.isAborted()).to.equal(false);
+    aborter.abort();
+    expect(ask.isAborted()).to.equal(true);
+  });
+
   it('does not take the health of a cluster for a node that asks to wait', async () => {
     const refused = refusalOf(readHealth(open(two)));
     await (await server.next()).with(429, { Healthy: false, FailureTolerance: 0 });
@@ -279,6 +314,23 @@ describe('conclave-client', () => {
     const refused = refusalOf(restoreSnapshot(open(two), { body: new Blob(['x']).stream() }));
     await (await server.next()).refuse(503, 'no_leader');
     expect((await refused).code).to.equal('no_leader');
+    expect(server.unread).to.equal(0);
+    const secrets = ['s1', 's2'];
+    const to = open({ tokenProvider: async () => secrets.shift()! });
+    const ended = refusalOf(restoreSnapshot(to, { body: new Blob(['x']).stream() }));
+    await (await server.next()).refuse(403, 'acl_not_found');
+    expect((await ended).code).to.equal('acl_not_found');
+    expect(server.unread).to.equal(0);
+    const next = listTokens(to);
+    const ask = await server.next();
+    expect(ask.secret).to.equal('s2');
+    await ask.with(200, []);
+    await next;
+  });
+
+  it('knows that a write was not sent whose signal had ended', async () => {
+    const write = createPolicy(open(), { body: { Name: 'p' } }, { signal: AbortSignal.abort() });
+    expect((await refusalOf(write)).code).to.equal('unreachable');
     expect(server.unread).to.equal(0);
   });
 });

@@ -66,6 +66,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const HELD_MS = 300_000;
 const HELD_MS_MAX = 600_000;
 const ADDED_PART = 1 / 16;
+/** How long a node is asked to hold one: `fetch` of Node waits 300 s for an answer to begin. */
+const WAIT_MS_MAX = 270_000;
 /**
  * Whether nothing has been done: no node was reached, or it has no leader, does not serve, or asks
  * to wait. A 429 that does not is an answer: the cluster is not healthy.
@@ -91,9 +93,14 @@ export class Conclave implements Caller {
   /** Calls an operation. Throws ConclaveError. */
   async call<T>(asked: Asked, given: object, options: CallOptions = {}): Promise<Answer<T>> {
     const { body, ...parameters } = given as { readonly body?: unknown };
-    const path = filled(asked.path, parameters);
+    // A stream begins at once.
+    const waitMs = asked.answer === 'stream' ? 0 : heldMs(given);
+    const wait = waitMs > WAIT_MS_MAX ? { wait: `${WAIT_MS_MAX}ms` } : {};
+    const path = filled(asked.path, { ...parameters, ...wait });
     const { timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS, signal } = options;
-    const deadline = this.#clock.now() + timeoutMs + heldMs(given);
+    const deadline = this.#clock.now() + timeoutMs + waitMs * (1 + ADDED_PART);
+    // It cannot be sent twice.
+    const isOnce = body instanceof ReadableStream;
     const nodes = new Nodes(this.#addresses, this.#at);
     for (let hasRenewed = false; ; ) {
       const url = path.startsWith('/') ? nodes.address + path : path;
@@ -108,13 +115,12 @@ export class Conclave implements Caller {
         hasRenewed = true;
         // Another call may have asked the provider meanwhile.
         if (this.#secret === secret) this.#secret = undefined;
-        continue;
+        if (!isOnce) continue;
       }
       const delayMs = nodes.failed(outcome.retryAfter);
       if (isRetried(outcome) || outcome.status === 0) this.#at = nodes.at;
       const isOver = signal?.aborted || this.#clock.now() + delayMs >= deadline;
-      // A stream cannot be sent twice.
-      if (isOver || !isRetried(outcome) || body instanceof ReadableStream) throw outcome;
+      if (isOver || !isRetried(outcome) || isOnce) throw outcome;
       if (delayMs > 0) await this.#wait(delayMs, signal);
     }
   }
@@ -163,15 +169,18 @@ export class Conclave implements Caller {
   ): Promise<Answer<T> | ConclaveError> {
     const { method, type = JSON_TYPE, answer, isRead = method === 'GET' } = asked;
     const { fetch = globalThis.fetch } = this.#options;
+    if (signal?.aborted) return ConclaveError.unreachable(url, signal.reason);
     const aborter = new AbortController();
     const abort = (): void => aborter.abort(signal?.reason);
+    // That of the call goes on to end a stream.
+    const ends =
+      answer === 'stream' && signal ? AbortSignal.any([aborter.signal, signal]) : aborter.signal;
     const cancel = this.#clock.after(timeoutMs, abort);
     signal?.addEventListener('abort', abort);
     const isJson = /json$/.test(type);
     try {
-      signal?.throwIfAborted();
       const response = await fetch(url, {
-        ...requestOf(this.#options, secret, aborter.signal, {
+        ...requestOf(this.#options, secret, ends, {
           ...headers,
           ...(body !== undefined && { 'Content-Type': type }),
         }),
@@ -219,5 +228,5 @@ function heldMs({ index, wait }: { readonly index?: unknown; readonly wait?: unk
   if (index === undefined || /^0*$/.test(String(index))) return 0;
   const parts = [...String(wait).matchAll(/([\d.]+)(ns|us|ms|s|m|h)/g)];
   const askedMs = parts.reduce((ms, [, n, unit]) => ms + Number(n) * UNIT_MS[unit!]!, 0);
-  return Math.min(askedMs || HELD_MS, HELD_MS_MAX) * (1 + ADDED_PART);
+  return Math.min(askedMs || HELD_MS, HELD_MS_MAX);
 }
