@@ -137,6 +137,9 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 	if err != nil {
 		return nil, Meta{}, err
 	}
+	if isStream {
+		held = 0 // It begins at once.
+	}
 	var body []byte
 	stream, isOnce := asked.body.(io.Reader)
 	if asked.body != nil && !isOnce {
@@ -149,7 +152,7 @@ func (c *Client) send(ctx context.Context, asked operation, query any, isStream 
 	deadline := time.Now().Add(c.options.Timeout + held)
 	order := c.nodes.From(int(c.at.Load()))
 	for renewed := false; ; {
-		secret, err := c.token(ctx)
+		secret, err := c.token(ctx, deadline)
 		if err != nil {
 			return nil, Meta{}, err
 		}
@@ -211,12 +214,14 @@ func mayRepeat(refused *Error, isRead bool) bool {
 	return false
 }
 
-// token returns the secret to send. It asks the provider if none is known.
-func (c *Client) token(ctx context.Context) (*string, error) {
+// token returns the secret to send, if there is time to. It asks the provider if none is known.
+func (c *Client) token(ctx context.Context, deadline time.Time) (*string, error) {
 	if secret := c.secret.Load(); secret != nil {
-		return secret, nil
+		return secret, ctx.Err()
 	}
-	made, err := c.options.TokenProvider(ctx)
+	limited, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	made, err := c.options.TokenProvider(limited)
 	if err == nil && nodes.IsBlank(made) {
 		err = nodes.ErrProvider
 	}

@@ -256,6 +256,46 @@ func TestWaitsAsLongAsANodeMayHold(t *testing.T) {
 	}
 }
 
+func TestWaitsNoLongerForAStreamAfterAnIndex(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, options := open(silence)
+		start := time.Now()
+		_, _, err := made(t, options).StreamEvents(t.Context(), &client.StreamEventsQuery{Index: "7"})
+		expect(t, "code", refusedBy(t, err).Code, "unreachable")
+		expect(t, "waited", time.Since(start), 30*time.Second)
+	})
+}
+
+func TestWaitsForASilentProviderNoLongerThanForANode(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, options := open(answer(200, []any{}))
+		options.TokenProvider = func(ctx context.Context) (string, error) {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(time.Hour):
+				return "late", nil
+			}
+		}
+		start := time.Now()
+		_, _, err := made(t, options).ListTokens(t.Context(), nil)
+		expect(t, "is over", errors.Is(err, context.DeadlineExceeded), true)
+		expect(t, "waited", time.Since(start), 30*time.Second)
+		expect(t, "requests", len(s.sent), 0)
+	})
+}
+
+func TestKnowsThatAWriteWasNotSent(t *testing.T) {
+	s, options := open(answer(200, object{}))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := made(t, options).CreatePolicy(over, client.Policy{Name: "p"}, nil)
+	expect(t, "is canceled", errors.Is(err, context.Canceled), true)
+	var refused *client.Error
+	isUnknown := errors.As(err, &refused) && refused.Code == "outcome_unknown"
+	expect(t, "may have happened", []any{isUnknown, len(s.sent)}, []any{false, 0})
+}
+
 func TestTakesPoorHealthForAnAnswer(t *testing.T) {
 	s, options := open(answer(429, object{"Healthy": false}))
 	_, _, err := made(t, options).ReadHealth(t.Context(), nil)
