@@ -12,10 +12,14 @@ import { until } from '../cluster/operator.js';
 function following(metricsFile: string) {
   const stop = new AbortController();
   const { signal } = stop;
-  const source = { isThere: false };
+  const source = { isThere: false, status: 200 };
   const said: { readonly BehindMs: number }[] = [];
   const notes: string[] = [];
-  const answer = { status: 200, text: '[]', header: () => '5' } as SourceAnswer;
+  const answer = (): SourceAnswer => ({
+    status: source.status,
+    text: source.status === 200 ? '[]' : 'Permission denied',
+    header: () => '5',
+  });
   const held = (): Promise<never> =>
     new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(new Error('stopped')));
@@ -37,7 +41,7 @@ function following(metricsFile: string) {
       asking: { patiently: (send: () => Promise<SourceAnswer>) => send() },
       get: async (_path: string, query: Readonly<Record<string, string>>) => {
         if (!source.isThere) throw new SourceError('the source cannot be reached');
-        return query['wait'] === undefined ? answer : held();
+        return query['wait'] === undefined || source.status !== 200 ? answer() : held();
       },
     },
     first: { state: { info: { Indexes: { 'acl/policies': 5 }, isOurs: false } }, problems: [] },
@@ -70,6 +74,22 @@ describe('conclave migrate --watch, how far it is behind', () => {
       async () => isBehind(file),
       (behind) => !behind,
     );
+    expect(await end()).to.equal(0);
+  });
+
+  it('grows while the source refuses to show a list, which is said', async () => {
+    const file = join(folder, 'refused');
+    const { source, said, notes, end } = following(file);
+    Object.assign(source, { isThere: true, status: 403 });
+    const latest = async (): Promise<number | undefined> => said.at(-1)?.BehindMs;
+    await until(
+      async () => notes.at(-1) ?? '',
+      (note) => note.endsWith('acl/policies with status 403: Permission denied: trying again'),
+    );
+    await until(latest, (ms) => ms !== undefined && ms > 1500);
+    expect(isBehind(file)).to.equal(true);
+    source.status = 200;
+    await until(latest, (ms) => ms === 0);
     expect(await end()).to.equal(0);
   });
 

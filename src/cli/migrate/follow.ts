@@ -1,6 +1,7 @@
 /** `migrate --watch`: writes what changes at the source until it is interrupted. */
 import { setMaxListeners } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
+import { refusedWith } from '../../migrate/source/asking.js';
 import { SourceError } from '../../migrate/source/types.js';
 import type { Call } from '../cli.js';
 import { WAIT } from '../client/watch.js';
@@ -160,9 +161,11 @@ export class Follower {
           askedMs = performance.now();
           return source.get(pathname, query);
         });
+        // An older release of ours does not have each list.
+        if (answer.status !== 200 && answer.status !== 404) throw refusedWith(key, answer);
         this.#lostMs.delete(key);
         const now = Number(answer.header('x-consul-index') ?? 0);
-        if (answer.status !== 200) await clock.sleep(LOST_MS);
+        if (answer.status === 404) await clock.sleep(LOST_MS);
         else if (now !== index) {
           index = now;
           this.#sinceMs ??= performance.now();
