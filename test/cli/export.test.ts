@@ -121,4 +121,14 @@ describe('export', () => {
     const inSpace = { Type: 'binding-rule', Namespace: '..', Handle: 'ci/web', Object: {} };
     expect(pathOfItem(inSpace, 'yaml')).to.equal('binding-rule/%2E./ci%2Fweb.yaml');
   });
+
+  it('exports more tokens than a call takes arguments', async () => {
+    const one = { AccessorID: 'a', AuthMethod: 'ci' };
+    const tokens = Array.from({ length: 200_000 }, () => one);
+    const server = await fake.serve(json([]), json({ Objects: [] }), json(tokens), json({}));
+    const words = ['--consul', join(folder, 'new'), '--with-secrets', '--http-addr', server];
+    const { code, err } = await user.run(['export', ...words]);
+    expect(code, err).to.equal(4);
+    expect(err).to.match(/200,?000 findings/);
+  });
 });

@@ -32,6 +32,13 @@ describe('the report of a migration', () => {
     );
   });
 
+  it('shows as many findings as it may', () => {
+    const one = finding('token/a', 'no_secret', 'the source does not show its SecretID');
+    const Findings = Array.from({ length: 100_001 }, () => one);
+    const lines = reportText(report({ Types: {}, Findings })).split('\n');
+    expect([lines.length, lines.at(-2)]).to.deep.equal([200_003, 'and 1 more']);
+  });
+
   it('shows a finding with its place, what is lost and what to do', () => {
     const Findings = [
       finding('policy/default/ops', 'rules', 'unknown resource "servce"', {

@@ -29,10 +29,9 @@ export async function exportToConsul(call: Call<ConsulOptions>): Promise<void> {
   const answer = await api.get('/v1/export', { query: { ns: '*' } });
   const all = answer.json<Exported>().Objects.filter((item) => wanted.has(placeOf(item)));
   const items = withSecrets ? await Promise.all(all.map((item) => shown(call, item))) : all;
-  const tokens: Body[] = [];
-  if (withSecrets)
-    for (const ns of wanted)
-      tokens.push(...(await api.get('/v1/acl/tokens', { query: { ns } })).json<Body[]>());
+  let tokens: readonly Body[] = [];
+  for (const ns of withSecrets ? wanted : [])
+    tokens = tokens.concat((await api.get('/v1/acl/tokens', { query: { ns } })).json<Body[]>());
   const anonymous = wanted.has('default')
     ? await api.get(`/v1/acl/token/${ANONYMOUS}`, { query: { ns: 'default' } })
     : undefined;

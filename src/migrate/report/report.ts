@@ -35,7 +35,8 @@ export function reportText(report: Report): string {
     lines.push(`POLICY    the default policy is ${theirs} at the source and ${ours} here`);
   }
   const findings = report.Findings.slice(0, FINDINGS_MAX);
-  lines.push(...findings.flatMap(findingLines));
+  // One after the other: a call takes no more arguments than the stack has room for.
+  for (const one of findings) lines.push(...findingLines(one));
   const hidden = report.Findings.length - findings.length;
   if (hidden > 0) lines.push(`and ${hidden} more`);
   for (const { Ref, Code, Message } of report.Problems ?? [])
