@@ -144,6 +144,11 @@ describe('the records of the audit log', () => {
       expect(node.last().request.endpoint).to.equal(endpoint);
       expect(node.solo.decisions.get(decision!)!.Path).to.equal(endpoint);
     }
+    const old = 'master-of-an-old-source';
+    const Tokens = [{ AccessorID: '8a2d0000-1111-4222-8333-000000000002', SecretID: old }];
+    await node.client.must('POST /acl/tokens/import', { Source: 'dc3', Tokens });
+    await node.client.ask(`DELETE /acl/token/${old}`);
+    expect(node.last().request.endpoint).to.equal(`/v1/acl/token/${HIDDEN}`);
     await node.client.ask(`DELETE /config/service-defaults/a?filter=a${SecretID}`);
     const { endpoint } = node.last().request;
     expect(endpoint).to.equal(`/v1/config/service-defaults/a?filter=${HIDDEN}`);
@@ -152,8 +157,12 @@ describe('the records of the audit log', () => {
   });
 
   it('hide what a provider of identities sends back to a page', async () => {
-    const { audit } = node;
-    const front = await startFront([], { audit, allowedHosts: ['a.example'] });
+    const { audit, solo } = node;
+    const front = await startFront([], {
+      service: solo.service,
+      audit,
+      allowedHosts: ['a.example'],
+    });
     const path = '/ui/oidc/callback?code=c0de&st%61te=5tate&iss=https%3A%2F%2Fidp.example';
     const { status } = await send(`http://127.0.0.1:${front.listener.port}`, `GET ${path}`);
     expect(status).to.equal(403);

@@ -1,15 +1,15 @@
 /** URLs as the audit log and decisions show them: without the secrets that clients put there. */
 import type { IncomingMessage } from 'node:http';
 import { HIDDEN } from '../../service/common/reading.js';
-import { withoutSecrets } from '../../service/explain/secrets.js';
+import { isSecretId, withoutSecrets } from '../../service/explain/secrets.js';
 import type { Front } from '../front.js';
 import { decode } from './parameters.js';
 
 /** Parameters with a secret: the token, and what a provider of identities sends to a page. */
 const SECRETS: ReadonlySet<string> = new Set(['token', 'code', 'state']);
 
-/** Segments and values that are long enough for a SecretID. */
-const PARTS = /[^/?&=]{36,}/g;
+/** Segments and values that are long enough for a SecretID: shorter ones are words. */
+const PARTS = /[^/?&=]{16,}/g;
 
 /** Returns the path and query of a request with what is secret hidden, however it is written. */
 export function shownUrl(
@@ -18,7 +18,8 @@ export function shownUrl(
 ): string {
   const shown = url.replace(PARTS, (part) => {
     const text = decode(part) ?? part;
-    return withoutSecrets(options.service.view, text) === text ? part : HIDDEN;
+    const { view } = options.service;
+    return isSecretId(view, text) || withoutSecrets(view, text) !== text ? HIDDEN : part;
   });
   const end = shown.indexOf('?');
   if (end < 0) return shown;

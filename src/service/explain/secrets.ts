@@ -16,6 +16,10 @@ const UUIDS = /(?<=([0-9a-f]{8}))-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** Shorter texts are no secrets: replacing them would spoil the answer. */
 const SECRET_LENGTH_MIN = 16;
 
+/** Whether a text is a SecretID of this state. One that was imported need be no UUID. */
+export const isSecretId = (view: View, text: string): boolean =>
+  view.get(keys.tokenSecret(secretKeyOf(text))) !== undefined;
+
 /**
  * Returns a text without SecretIDs of this state and without the given secrets. None of them has a
  * character that JSON escapes, so the text may be JSON.
@@ -28,7 +32,7 @@ export function withoutSecrets(view: View, text: string, secrets: readonly strin
     const uuid = start + rest;
     let isSecret = known.get(uuid);
     if (isSecret === undefined) {
-      isSecret = view.get(keys.tokenSecret(secretKeyOf(uuid))) !== undefined;
+      isSecret = isSecretId(view, uuid);
       known.set(uuid, isSecret);
     }
     if (!isSecret) continue;
