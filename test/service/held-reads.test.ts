@@ -103,6 +103,25 @@ describe('blocking reads', () => {
     expect(text).to.match(/^ACL not found/);
   });
 
+  it('of the token of another end when it expires, or its namespace is deleted', async () => {
+    const { solo } = client;
+    await client.must('PUT /namespace', { Name: 'team' });
+    for (const expanded of ['', '&expanded']) {
+      const { AccessorID } = await client.must('PUT /acl/token?ns=team', { ExpirationTTL: '1m' });
+      const path = `/acl/token/${AccessorID}?ns=team${expanded}`;
+      const { index } = await client.ask(`GET ${path}`);
+      solo.nowMs += 59_900;
+      const held = client.ask(`GET ${path}&index=${index}&wait=2s`);
+      while (solo.watches.size === 0) await nextTurn();
+      solo.nowMs += 100;
+      expect((await held).status, path).to.equal(403);
+    }
+    const { AccessorID } = await client.must('PUT /acl/token?ns=team', {});
+    const path = `/acl/token/${AccessorID}?ns=team`;
+    const { woken } = await client.across(path, () => client.must('DELETE /namespace/team'));
+    expect(woken?.status).to.equal(403);
+  });
+
   it('of lists watch one key, however many links the items show', async () => {
     for (let n = 0; n < 20; n++) {
       const { ID } = await client.must('PUT /acl/policy', { Name: `p${n}` });

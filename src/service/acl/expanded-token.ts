@@ -14,12 +14,12 @@ import type { Namespace } from '../../state/namespaces.js';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 import type { Policy } from '../../state/policies.js';
 import { type Role, roles } from '../../state/roles.js';
-import { identityOf } from '../../state/tokens.js';
+import { identityOf, lifeKeys } from '../../state/tokens.js';
 import type { View } from '../../state/types.js';
 import { Links, mustRead } from '../common/reading.js';
 import type { ReadUseCase } from '../common/types.js';
 import { type ObjectParts, withNames } from './objects.js';
-import { mustFindToken, tokenShown } from './token-reads.js';
+import { endOf, mustFindToken, tokenShown } from './token-reads.js';
 
 /** Reads a token with all that it links or implies. Throws ApiError 403, also if there is none. */
 export const readTokenExpanded =
@@ -31,7 +31,8 @@ export const readTokenExpanded =
   ): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const token = mustFindToken(view, ns, accessor, now());
+    const nowMs = now();
+    const token = mustFindToken(view, ns, accessor, nowMs);
     const links = new Links(view);
     const parts = new ExpandedParts(view);
     parts.addGrants(token);
@@ -55,7 +56,8 @@ export const readTokenExpanded =
     return {
       value: JSON.stringify(value),
       index: Math.max(token.ModifyIndex, namespace?.ModifyIndex ?? 0, links.index, parts.index),
-      keys: [keys.token(ns, token.AccessorID), keys.namespace(ns), ...links.keys, ...parts.keys],
+      keys: [keys.token(ns, token.AccessorID), ...lifeKeys(token), ...links.keys, ...parts.keys],
+      ...endOf(token, nowMs),
     };
   };
 

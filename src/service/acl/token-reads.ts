@@ -5,7 +5,14 @@ import type { Identity } from '../../state/author.js';
 import { keys } from '../../state/keys.js';
 import { keysBelow, lastPart, stored } from '../../state/lists.js';
 import { tokenNotFound } from '../../state/token-commands.js';
-import { identityOf, isAlive, type Token, tokenBySecret } from '../../state/tokens.js';
+import {
+  expiryOf,
+  identityOf,
+  isAlive,
+  lifeKeys,
+  type Token,
+  tokenBySecret,
+} from '../../state/tokens.js';
 import { keyOf, type View } from '../../state/types.js';
 import type { Matches } from '../common/filters.js';
 import {
@@ -68,9 +75,17 @@ export const readToken =
   (ns: string, accessor: string, now: () => number): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const token = mustFindToken(view, ns, accessor, now());
-    return answerOf(view, token, authorizer.allowed('acl', 'write', undefined, ns));
+    const nowMs = now();
+    const token = mustFindToken(view, ns, accessor, nowMs);
+    const withSecret = authorizer.allowed('acl', 'write', undefined, ns);
+    return { ...answerOf(view, token, withSecret), ...endOf(token, nowMs) };
   };
+
+/** When an answer about a token ends by itself, if it does. */
+export function endOf(token: Token, nowMs: number): { readonly endsInMs?: number } {
+  const expiryMs = expiryOf(token);
+  return expiryMs === undefined ? {} : { endsInMs: expiryMs - nowMs };
+}
 
 /**
  * Reads the token of the request, with its secret. Needs no right. `expanded` adds who is behind
@@ -97,7 +112,7 @@ function answerOf(view: View, token: Token, withSecret: boolean, identity?: Iden
   return {
     value,
     index: Math.max(token.ModifyIndex, links.index),
-    keys: [ownKey, ...links.keys],
+    keys: [ownKey, ...lifeKeys(token), ...links.keys],
   };
 }
 

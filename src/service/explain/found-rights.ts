@@ -1,7 +1,8 @@
 /** Tokens with their rights, for what shows all rights of one token, and what is made from them. */
 import { keys } from '../../state/keys.js';
 import { deletedIndex } from '../../state/lists.js';
-import { expiryOf, lifeKeys, type Token } from '../../state/tokens.js';
+import { lifeKeys, type Token } from '../../state/tokens.js';
+import { endOf } from '../acl/token-reads.js';
 import type { ReadUseCase } from '../common/types.js';
 import { WeightedCache } from '../common/weighted-cache.js';
 import type { SharedRights } from '../rights/rights-cache.js';
@@ -32,12 +33,11 @@ export const rightsFinder =
       return { value: undefined, index: 0, keys: [], pending: rights };
     }
     const own = keys.token(token.Namespace, token.AccessorID);
-    const expiryMs = expiryOf(token);
     return {
       value: { token, rights },
       index: Math.max(token.ModifyIndex, rights.index),
       keys: [own, ...lifeKeys(token), ...rights.dependsOn],
-      ...(expiryMs !== undefined && { endsInMs: expiryMs - nowMs() }),
+      ...endOf(token, nowMs()),
     };
   };
 
