@@ -140,6 +140,7 @@ class CompiledAuthorizer implements Authorizer {
     const fallback = resource === 'mesh' || resource === 'peering' || resource === 'namespace';
     const answer =
       this.allowed(resource, access) ||
+      (this.#allowByDefault && resource !== 'acl') ||
       (fallback && this.allowed('operator', access)) ||
       this.#layers.some((layer) => layer.grantsAnywhere(resource, access));
     this.#anywhere.set(key, answer);

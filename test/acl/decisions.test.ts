@@ -193,6 +193,18 @@ describe('an authorizer (exact match, longest prefix; deny over write, list, rea
     expect(open.allowed('operator', 'write')).to.equal(true);
     expect(open.allowed('acl', 'read')).to.equal(false);
   });
+  it('with the default policy allow, may write somewhere if a namespace has no rule', () => {
+    const closed = compile([rules('service_prefix "" { policy = "deny" } mesh = "deny"')], {
+      accessor: 'a',
+      defaultPolicy: 'allow',
+    });
+    for (const resource of ['service', 'mesh'] as const) {
+      expect(closed.allowed(resource, 'write', 'web')).to.equal(false);
+      expect(closed.allowed(resource, 'write', 'web', 'team')).to.equal(true);
+      expect(closed.anywhere(resource, 'write')).to.equal(true);
+    }
+    expect(closed.anywhere('acl', 'read')).to.equal(false);
+  });
 });
 
 describe('decisions: namespaces', () => {
