@@ -233,6 +233,10 @@ describe('decision ids', () => {
     const reader = await client.secretWith('acl = "read"', 'team');
     const decision = await decisionOf(reply, reader);
     expect(decision).to.include({ Namespace: 'team', Now: null, Then: null, Changed: false });
+    const { AccessorID } = await client.must('GET /acl/token/self', undefined, secret);
+    await client.must(`DELETE /acl/token/${AccessorID}`);
+    expect(await decisionOf(reply, reader)).to.deep.equal(decision);
+    expect((await decisionOf(reply)).Then).to.include({ Reason: 'default_policy' });
   });
 
   it('do not show a secret that stood in the path or in a name', async () => {

@@ -142,11 +142,11 @@ function askedAgain(
   const nothing = { Then, Now: null, Changed: false };
   if (!AccessorID || resource === null || access === null || segment === null) return nothing;
   const token = tokenByAccessor(view, AccessorID);
+  const home = token?.Namespace ?? decision.Home;
+  // The rules of a token are for those who may read it, or could.
+  const mayRead = home != null && authorizer.allowed('acl', 'read', undefined, home);
+  if (!mayRead && !isOwn(view, caller, AccessorID)) return { ...nothing, Then: null };
   if (token === undefined) return { ...nothing, Changed: true };
-  const isAlone = !isOwn(view, caller, AccessorID);
-  // The rules of a token are for those who may read it.
-  if (isAlone && !authorizer.allowed('acl', 'read', undefined, token.Namespace))
-    return { ...nothing, Then: null };
   if (!isAlive(view, token, parts.nowMs())) return { ...nothing, Changed: true };
   if (segment.length >= SEGMENT_MAX) return nothing;
   const { Namespace: namespace } = decision;
