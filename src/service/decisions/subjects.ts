@@ -214,8 +214,9 @@ export class Subjects {
       looked += 1;
       if (looked > LOOKED_MAX) break;
       const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
-      const token = stored<Token>(view, keys.token(ns, accessor))!;
-      if (isAlive(view, token, nowMs())) found.push(token);
+      const token = stored<Token>(view, keys.token(ns, accessor));
+      // It may be lost: a recovery accepts that.
+      if (token !== undefined && isAlive(view, token, nowMs())) found.push(token);
       if (looked % TOKENS_PER_STEP === 0) yield;
     }
     if (found.length === 0) return unknown('the identity has no token', method.ns);

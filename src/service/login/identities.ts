@@ -141,8 +141,9 @@ function* tokensOf(view: PinnedView, method: MethodPlace, whom: Whom, nowMs: num
       if (subject !== undefined && !concerns(whom, subject)) continue;
       const [ns, accessor] = key.split('\u0000').slice(-2) as [string, string];
       const own = keys.token(ns, accessor);
-      const token = stored<Token>(view, own)!;
-      if (!isAlive(view, token, nowMs)) continue;
+      const token = stored<Token>(view, own);
+      // It may be lost: a recovery accepts that.
+      if (token === undefined || !isAlive(view, token, nowMs)) continue;
       if (subject === undefined) unknown += 1;
       else matches.push({ key: own, index: token.CreateIndex, subject });
     }
@@ -190,7 +191,7 @@ function blockIn(view: View, key: string): BlockAt | undefined {
 
 function rowOf(view: View, { ns, name, block }: BlockAt): BlockRow {
   const { ID, Subject, SubjectPrefix, Until, Author, Time, Reason, ModifyIndex } = block;
-  const { Name } = stored<AuthMethod>(view, keys.method(ns, name))!;
+  const { Name = name } = stored<Partial<AuthMethod>>(view, keys.method(ns, name)) ?? {};
   const whom = Subject === undefined ? { SubjectPrefix } : { Subject };
   const when = { Until, Author, Time, Reason, ModifyIndex };
   return { ID, AuthMethod: Name, Namespace: ns, ...whom, ...when } as BlockRow;

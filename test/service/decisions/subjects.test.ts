@@ -1,5 +1,6 @@
 /** Whom the subjects of decisions mean, and which questions their resources ask. */
 import { expect } from 'chai';
+import { keys } from '../../../src/state/keys.js';
 import { type Signer, signer } from '../../login/signers.js';
 import { Decider } from './decider.js';
 
@@ -154,6 +155,10 @@ describe('subjects of decisions', () => {
     expect(await ask('JWT1/ann')).to.equal('true allowed');
     expect(await ask('jwt1/ann', gateway)).to.equal('status 403');
     expect(await ask('ann')).to.equal('false unknown_subject');
+    // one that is lost, and a recovery accepted that
+    const { AccessorID } = await login();
+    decider.client.solo.store.commit([[keys.token('default', AccessorID), undefined]]);
+    expect(await ask('jwt1/ann')).to.equal('true allowed');
     await must('POST /acl/tokens/revoke', { AuthMethod: 'jwt1', Subject: 'ann', DryRun: false });
     expect(await ask('jwt1/ann')).to.equal('false unknown_subject');
   });
