@@ -49,6 +49,12 @@ const USED = refusal('permission_denied', 'Permission denied: this login was com
   about: { kind: 'used' },
 });
 
+/** The refusal of a logout with a token that no login created. */
+export const NO_LOGIN = refusal(
+  'permission_denied',
+  "Permission denied: token wasn't created via login",
+);
+
 /** Stores the token of a login, unless the method has changed or the token grants nothing. */
 const loginToken: Handler<TokenLogin> = (context, command) => {
   const { draft } = context;
@@ -121,10 +127,7 @@ const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
   const token = tokenBySecret(context.draft, secretKey);
   const isRevoked = token !== undefined && revokedIndex(context.draft, token) !== undefined;
   if (token === undefined || isRevoked) return refused(UNKNOWN_TOKEN);
-  if (token.AuthMethod === undefined) {
-    const why = "Permission denied: token wasn't created via login";
-    return refused(refusal('permission_denied', why));
-  }
+  if (token.AuthMethod === undefined) return refused(NO_LOGIN);
   removeToken(context, token);
   return { ok: true, value: 'true' };
 };

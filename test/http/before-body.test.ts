@@ -111,6 +111,15 @@ describe('http: the server, before it reads the body of a write', () => {
     expect((await ask('PUT /v1/acl/policy', MANAGEMENT_SECRET, body)).status).to.equal(400);
   });
 
+  it('takes who sends the secret of the anonymous token for a caller without a token', async () => {
+    const body = JSON.stringify({ Description: 'x'.repeat(70_000) });
+    for (const token of ['', 'anonymous'])
+      expect((await ask('POST /v1/acl/authorize/explain', token, body)).status).to.equal(413);
+    const own = await ask('GET /v1/acl/token/self', 'anonymous', '');
+    expect(own.status).to.equal(200);
+    expect(JSON.parse(own.text)).to.include({ Description: 'Anonymous Token' });
+  });
+
   it('closes a connection whose unwanted body would be long to read', async () => {
     const head = async (length: number) =>
       (await headersOnly('PUT /v1/config', '', length)).split('\r\n\r\n')[0];

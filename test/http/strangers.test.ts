@@ -57,6 +57,18 @@ describe('http: requests without a token', () => {
     expect(front.observed).to.have.length(8);
   });
 
+  it('are also those with an empty token, no bearer token, or the anonymous one', async () => {
+    const headers = ['X-Consul-Token: anonymous', 'X-Service-Token:', 'Authorization: Basic eA=='];
+    headers.push('Authorization: bearer  anonymous');
+    for (const [at, header] of headers.entries()) {
+      const { text } = send(get('/v1/open').replace('\r\n\r\n', `\r\n${header}\r\n\r\n`));
+      await until(() => turns.length === 1 || answers(text()) > 0);
+      expect(turns, header).to.have.length(1);
+      turns.shift()!();
+      await until(() => front.observed.length > at);
+    }
+  });
+
   it('are not handled if the client leaves before their turn', async () => {
     const { socket } = send(get('/v1/open'));
     await until(() => turns.length === 1);

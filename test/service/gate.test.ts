@@ -14,6 +14,8 @@ describe('callers without permissions', () => {
     ['another bootstrap', 'PUT /acl/bootstrap', '', 403],
     ['a logout with an unknown token', 'POST /acl/logout', NOBODY, 403],
     ['a logout without a token', 'POST /acl/logout', '', 401],
+    ['a logout with the anonymous token', 'POST /acl/logout', 'anonymous', 403],
+    ['a logout with a token that no login made', 'POST /acl/logout', MANAGEMENT_SECRET, 403],
     ['a write with an unknown token', 'PUT /acl/role', NOBODY, 403],
     ['a write without a token', 'PUT /acl/role', '', 403],
   ];

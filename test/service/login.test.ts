@@ -259,8 +259,10 @@ describe('login', () => {
     const cloned = cloneToken(service, setup.write, token.AccessorID, copy);
     const clone = await cloned.catch((e) => e);
     expect(clone.message).to.match(/Cannot clone a token created from an auth method/);
-    const ask = (caller = callerOf(token.SecretID)) =>
-      logout(service, { caller, timeoutMs: 1000 }).catch((why: ApiError) => why.status);
+    const ask = (caller = callerOf(token.SecretID)) => {
+      const leaver = { caller, secret: caller.tokenKey, timeoutMs: 1000 };
+      return logout(service, leaver).catch((why: ApiError) => why.status);
+    };
     expect(await ask(NOBODY)).to.equal(401);
     expect(await ask(MANAGER)).to.equal(403);
     expect(await ask()).to.equal('true');

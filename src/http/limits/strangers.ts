@@ -9,6 +9,9 @@ import { Queue } from '../../service/common/queue.js';
 
 /** Paths of probes of the node's health. */
 export const PROBES = '/v1/health/';
+/** Headers with a token. Everybody knows the secret of the anonymous one. */
+const TOKEN = /^(?!anonymous(?:[ ,]|$))./;
+const BEARER = /^bearer +(?!anonymous(?: |$))[^ ]/i;
 
 interface Waiting {
   readonly req: IncomingMessage;
@@ -25,13 +28,15 @@ export class Strangers {
   /** `tokenHeaders`: the headers that may carry a token, in lower case. */
   constructor(share: Pick<LoopShare, 'turn'>, tokenHeaders: readonly string[]) {
     this.#share = share;
-    this.#tokenHeaders = ['authorization', ...tokenHeaders];
+    this.#tokenHeaders = tokenHeaders;
   }
 
   /** Calls `run`: at once for a probe and for a request with a token, otherwise in its turn. */
   begin(req: IncomingMessage, run: () => void): void {
     const { headers, url = '' } = req;
-    const isKnown = this.#tokenHeaders.some((name) => headers[name] !== undefined);
+    const isKnown =
+      this.#tokenHeaders.some((name) => TOKEN.test(`${headers[name] ?? ''}`)) ||
+      BEARER.test(headers.authorization ?? '');
     if (isKnown || url.startsWith(PROBES)) {
       run();
       return;

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { ANONYMOUS_SECRET } from '../../acl/builtin.js';
 import { reject } from '../../base/errors.js';
 import type { Caller } from '../../service/common/types.js';
 import type { HttpOptions } from '../options.js';
@@ -50,9 +51,9 @@ const ANONYMOUS: Caller = { tokenKey: null };
  */
 const lastTokens = new WeakMap<Socket, { readonly secret: string; readonly caller: Caller }>();
 
-/** Returns who asks with a secret over a connection. */
+/** Returns who asks with a secret over a connection. That of the anonymous token proves nothing. */
 export function callerOf(socket: Socket, secret: string | null): Caller {
-  if (secret === null) return ANONYMOUS;
+  if (secret === null || secret === ANONYMOUS_SECRET) return ANONYMOUS;
   const last = lastTokens.get(socket);
   if (last?.secret === secret) return last.caller;
   const caller = { tokenKey: hash('sha256', secret) };

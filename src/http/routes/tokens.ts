@@ -19,7 +19,7 @@ export function tokenRoutes(parts: AclParts): readonly DeclaredRoute[] {
     {
       path: '/v1/acl/token/self',
       GET: async (request) => {
-        const useCase = readOwnToken(request.caller.tokenKey, request.flag('expanded'));
+        const useCase = readOwnToken(request.secret, request.flag('expanded'));
         const outcome = service.read(request.caller, request.readOptions(), useCase);
         request.answerRead(await outcome.catch(refuseOwnToken));
       },

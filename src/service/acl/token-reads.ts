@@ -10,6 +10,7 @@ import {
   identityOf,
   isAlive,
   lifeKeys,
+  secretKeyOf,
   type Token,
   tokenBySecret,
 } from '../../state/tokens.js';
@@ -92,9 +93,9 @@ export function endOf(token: Token, nowMs: number): { readonly endsInMs?: number
  * it.
  */
 export const readOwnToken =
-  (tokenKey: string | null, expanded: boolean): ReadUseCase<string | undefined> =>
+  (secret: string | null, expanded: boolean): ReadUseCase<string | undefined> =>
   ({ view }) => {
-    const token = tokenKey === null ? undefined : tokenBySecret(view, tokenKey);
+    const token = secret === null ? undefined : tokenBySecret(view, secretKeyOf(secret));
     if (token === undefined) return notFound();
     return answerOf(view, token, true, expanded ? identityOf(view, token) : undefined);
   };

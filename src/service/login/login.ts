@@ -1,13 +1,13 @@
 /** Use cases of login and logout. Only the log says why a login was refused. */
 import { randomUUID } from 'node:crypto';
 import type { LoginBody } from '../../api/endpoints/tokens.js';
-import { ApiError, type Refusal, refusal, reject } from '../../base/errors.js';
+import { ApiError, type Refusal, refusal, refuse, reject } from '../../base/errors.js';
 import { timeOf } from '../../languages/times.js';
 import { keys } from '../../state/keys.js';
 import { stored } from '../../state/lists.js';
 import type { AuthMethod } from '../../state/methods.js';
 import { loginAuthor } from '../../state/stamp.js';
-import type { TokenLogin, TokenLogout } from '../../state/token-login.js';
+import { NO_LOGIN, type TokenLogin, type TokenLogout } from '../../state/token-login.js';
 import { shown } from '../acl/tokens.js';
 import { inSlices } from '../common/event-loop.js';
 import type { Requester, Service } from '../common/types.js';
@@ -248,10 +248,14 @@ export function descriptionOf(
   return `${what}: {${members.join(',')}}`;
 }
 
+/** Who logs out: the secret of the anonymous token makes nobody known. */
+export type Leaver = Requester & { readonly secret: string | null };
+
 /** Deletes the token of the request, which a login created. */
-export async function logout(service: Service, requester: Requester): Promise<string> {
+export async function logout(service: Service, requester: Leaver): Promise<string> {
   const { tokenKey } = requester.caller;
-  if (tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');
+  if (requester.secret === null) reject('unauthenticated', 'Supplied token does not exist');
+  if (tokenKey === null) refuse(NO_LOGIN);
   const command: TokenLogout = { type: 'token.logout', v: 1, secretKey: tokenKey };
   return service.write(requester, command);
 }

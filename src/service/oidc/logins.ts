@@ -21,6 +21,7 @@ import type { ReadUseCase, Requester, Service } from '../common/types.js';
 import { FetchFault } from '../login/exchange.js';
 import {
   descriptionOf,
+  type Leaver,
   type LoginParts,
   type LoginRequest,
   loginMethod,
@@ -180,7 +181,7 @@ const OTHER_TOKEN = 'the Renewal belongs to the login of another user';
 /**
  * Ends the token of the request. Returns where the session at the provider ends; empty if unknown.
  */
-export async function oidcLogout(parts: LoginParts, requester: Requester): Promise<string> {
+export async function oidcLogout(parts: LoginParts, requester: Leaver): Promise<string> {
   const { service, methodTypes, nowMs } = parts;
   await service.catchUp(requester.timeoutMs);
   const { tokenKey } = requester.caller;

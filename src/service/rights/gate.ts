@@ -15,7 +15,8 @@ import { ACL_COMMANDS } from '../../state/objects.js';
 import { type OwnerSet, placeOf, type SetApply } from '../../state/sets.js';
 import { isStampedBy, isSubject, loginAuthor } from '../../state/stamp.js';
 import { type Bootstrap, bootstrapProblem } from '../../state/system.js';
-import type { TokenLogin, TokenLogout } from '../../state/token-login.js';
+import { NO_LOGIN, type TokenLogin, type TokenLogout } from '../../state/token-login.js';
+import { tokenBySecret } from '../../state/tokens.js';
 import type { Command, View } from '../../state/types.js';
 import { deletionOf, type Undo, undoChange, undoLines, undoPlan } from '../../state/undo.js';
 import type { Authorizers } from './authorizers.js';
@@ -177,6 +178,6 @@ function openProblem(
   if ((command as TokenLogout).secretKey !== tokenKey) {
     return refusal('permission_denied', 'Permission denied: a token can only log itself out');
   }
-  const isKnown = authorizers.of(tokenKey) !== undefined;
-  return isKnown ? undefined : UNKNOWN_TOKEN;
+  if (authorizers.of(tokenKey) === undefined) return UNKNOWN_TOKEN;
+  return tokenBySecret(view, tokenKey)?.AuthMethod === undefined ? NO_LOGIN : undefined;
 }

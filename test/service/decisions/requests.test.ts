@@ -110,7 +110,8 @@ describe('requests of the Authorization API', () => {
     const other = await decider.ask('evaluation', ONE, {
       token: '99999999-2222-4333-8444-555555555555',
     });
-    for (const { status, headers } of [none, other])
+    const anonymous = await decider.ask('evaluation', ONE, { token: 'anonymous' });
+    for (const { status, headers } of [none, other, anonymous])
       expect([status, headers['www-authenticate']]).to.deep.equal([401, 'Bearer realm="conclave"']);
     const open = await Decider.open({ authzen: { anonymousCallers: true } });
     const { SecretID: id } = await open.token('service "web" { policy = "read" }');
