@@ -183,6 +183,9 @@ export const DEFAULT_LIMITS: NodeLimits = {
   stateBacklogBytes: 32 * 2 ** 20,
 };
 
-/** Whether a command frees space: a delete, a logout, or a removal of what has expired or ended. */
+/**
+ * Whether a command frees space: a delete, a logout, or a removal of what has expired or ended. To
+ * revoke an identity deletes its tokens: that cannot wait for space.
+ */
 export const freesSpace = ({ type }: Command): boolean =>
-  /\.(?:delete|logout|unblock|reap|gc|abort|forget|trim)$/.test(type);
+  /\.(?:delete|logout|revoke|unblock|reap|gc|abort|forget|trim)$/.test(type);

@@ -18,19 +18,19 @@ describe('node: a node on a full disk', () => {
       await disk.check();
       const types = [
         ...['config.set', 'config.delete', 'token.logout', 'token.gc', 'token.create'],
-        'identity.unblock',
+        ...['identity.revoke', 'identity.unblock'],
       ];
       return types.map((type) => disk.refuses({ type, v: 1 })?.code);
     };
     const none = undefined;
-    expect(await codes()).to.deep.equal([none, none, none, none, none, none]);
+    expect(await codes()).to.deep.equal([none, none, none, none, none, none, none]);
     free = 999;
-    const refused = ['no_space', none, none, none, 'no_space', none];
+    const refused = ['no_space', none, none, none, 'no_space', none, none];
     expect(await codes()).to.deep.equal(refused);
     free = 1050;
     expect(await codes()).to.deep.equal(refused);
     free = 1100;
-    expect(await codes()).to.deep.equal([none, none, none, none, none, none]);
+    expect(await codes()).to.deep.equal([none, none, none, none, none, none, none]);
     expect(changes).to.deep.equal([true, false]);
   });
 });
