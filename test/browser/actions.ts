@@ -1,5 +1,5 @@
 /** What a user does on a page, by role and name. */
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 
 /** Returns a text field, which may offer values, or an editor. */
 export const field = (page: Page, name: string): Locator =>
@@ -55,4 +55,18 @@ export async function tabTo(page: Page, name: RegExp | string): Promise<void> {
     if (typeof name === 'string' ? text === name : name.test(text)) return;
   }
   throw new Error(`no Tab leads to ${name}`);
+}
+
+/** Holds the requests of a page to a path until the function that is returned is called. */
+export async function hold(page: Page, path: string): Promise<() => Promise<void>> {
+  const held: Route[] = [];
+  let isOpen = false;
+  await page.route(path, async (route) => {
+    if (isOpen) await route.continue();
+    else held.push(route);
+  });
+  return async () => {
+    isOpen = true;
+    await Promise.all(held.map((route) => route.continue()));
+  };
 }

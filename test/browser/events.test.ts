@@ -1,6 +1,6 @@
 /** The page of events in the web UI. */
 import { expect } from 'chai';
-import type { Route } from 'playwright-core';
+import { hold } from './actions.js';
 import { describePages } from './stage.js';
 
 describePages('the events page of the web UI', 1, (stage) => {
@@ -36,11 +36,10 @@ describePages('the events page of the web UI', 1, (stage) => {
     const connecting = page.getByText('Connecting…');
     await page.getByText('Waiting for changes…').waitFor();
     await connecting.waitFor({ state: 'detached' });
-    const held: Route[] = [];
-    await page.route('**/v1/events?*', (route) => void held.push(route));
+    const release = await hold(page, '**/v1/events?*');
     await page.getByRole('combobox', { name: 'Topic' }).selectOption('ACLRole');
     await connecting.waitFor();
-    await Promise.all(held.map((route) => route.continue()));
+    await release();
     await connecting.waitFor({ state: 'detached' });
   });
 

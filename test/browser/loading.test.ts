@@ -1,6 +1,7 @@
 /** What the first page waits for: no request stands in series that could be sent at once. */
 import { expect } from 'chai';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { hold } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -10,20 +11,6 @@ const sent = (page: Page, path: string | RegExp): Promise<unknown> =>
     const { pathname } = new URL(request.url());
     return typeof path === 'string' ? pathname === path : path.test(pathname);
   });
-
-/** Keeps the requests to the API unanswered until the function that is returned is called. */
-async function hold(page: Page): Promise<() => Promise<void>> {
-  const held: Route[] = [];
-  let isOpen = false;
-  await page.route('**/v1/**', async (route) => {
-    if (isOpen) await route.continue();
-    else held.push(route);
-  });
-  return async () => {
-    isOpen = true;
-    await Promise.all(held.map((route) => route.continue()));
-  };
-}
 
 describePages('the first page of the web UI', 1, (stage) => {
   let sample: Sample;
@@ -38,7 +25,7 @@ describePages('the first page of the web UI', 1, (stage) => {
       const name = /\/ui\/assets\/(.*)$/.exec(request.url())?.[1];
       if (name !== undefined) assets.add(name.replace(/\.[A-Z0-9]{8}\./, '.'));
     });
-    const release = await hold(page);
+    const release = await hold(page, '**/v1/**');
     const asked = Promise.all([
       sent(page, '/v1/operator/autopilot/state'),
       sent(page, '/v1/operator/level'),
@@ -55,7 +42,7 @@ describePages('the first page of the web UI', 1, (stage) => {
 
   it('with an editor loads it while the object is read', async () => {
     const page = await stage.blank();
-    const release = await hold(page);
+    const release = await hold(page, '**/v1/**');
     const asked = Promise.all([
       sent(page, `/v1/acl/policy/${sample.policy.ID}`),
       sent(page, /^\/ui\/assets\/editor\./),

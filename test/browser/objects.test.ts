@@ -1,7 +1,6 @@
 /** Objects in lists and forms: made, changed, deleted, in conflict, filtered. */
 import { expect } from 'chai';
-import type { Route } from 'playwright-core';
-import { apply, button, create, field, reviewOf, saved, write } from './actions.js';
+import { apply, button, create, field, hold, reviewOf, saved, write } from './actions.js';
 import { makeSample, type Sample } from './sample.js';
 import { describePages } from './stage.js';
 
@@ -325,13 +324,12 @@ describePages('objects in the web UI', 1, (stage) => {
     await page.goto(stage.hrefOf(`/roles/${role.ID}`));
     await page.getByRole('textbox', { name: 'Description' }).fill('mine');
     const path = `**/v1/acl/role/${role.ID}*`;
-    const held: Route[] = [];
-    await page.route(path, (route) => void held.push(route));
+    const release = await hold(page, path);
     await page.waitForRequest(path);
     await stage.api(`PUT /v1/acl/role/${role.ID}`, { Name: 'polled', Description: 'theirs' });
     // No frame comes while the clock of the page stands still.
     await page.clock.pauseAt(Date.now() + 60_000);
-    for (const route of held) await route.continue();
+    await release();
     const alert = page.getByRole('alert').filter({ hasText: /changed meanwhile/i });
     await alert.getByText('theirs').first().waitFor();
   });
