@@ -59,7 +59,7 @@ describe('http: requests without a token', () => {
 
   it('are also those with an empty token, no bearer token, or the anonymous one', async () => {
     const headers = ['X-Consul-Token: anonymous', 'X-Service-Token:', 'Authorization: Basic eA=='];
-    headers.push('Authorization: bearer  anonymous');
+    headers.push('Authorization: bearer  anonymous', 'X-Consul-Token: , anonymous');
     for (const [at, header] of headers.entries()) {
       const { text } = send(get('/v1/open').replace('\r\n\r\n', `\r\n${header}\r\n\r\n`));
       await until(() => turns.length === 1 || answers(text()) > 0);

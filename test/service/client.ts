@@ -3,9 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Listener } from '../../src/http/listener/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
 import type { AclParts } from '../../src/http/routes/common.js';
+import { historyRoutes } from '../../src/http/routes/history.js';
 import type { Route } from '../../src/http/routes/types.js';
+import type { Command } from '../../src/state/types.js';
 import { type Answer, Client } from '../support/client.js';
-import { serve } from './serve.js';
+import { partsOf, serve } from './serve.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
 export class SoloClient extends Client {
@@ -25,6 +27,13 @@ export class SoloClient extends Client {
     parts: Partial<AclParts> = {},
   ): Promise<SoloClient> {
     return new SoloClient(solo, await serve(solo, more, given, parts));
+  }
+
+  /** Opens a node that keeps a history, of its own routes too. */
+  static withHistory(level = 3): Promise<SoloClient> {
+    const solo = new Solo();
+    if (level > 1) solo.must({ type: 'system.level', v: 1, level } as Command);
+    return SoloClient.open(historyRoutes(partsOf(solo)), solo);
   }
 
   close(): Promise<void> {

@@ -1,17 +1,11 @@
 import { expect } from 'chai';
-import { historyRoutes } from '../../src/http/routes/history.js';
-import type { Command } from '../../src/state/types.js';
 import { signer } from '../login/signers.js';
 import { SoloClient } from './client.js';
-import { partsOf } from './serve.js';
-import { Solo } from './solo.js';
 
 describe('the history of objects that need others', () => {
   let client: SoloClient;
   beforeEach(async () => {
-    const solo = new Solo();
-    solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
-    client = await SoloClient.open(historyRoutes(partsOf(solo)), solo);
+    client = await SoloClient.withHistory();
   });
   afterEach(() => client.close());
 

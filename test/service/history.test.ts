@@ -1,24 +1,13 @@
 import { expect } from 'chai';
-import { historyRoutes } from '../../src/http/routes/history.js';
-import type { Command } from '../../src/state/types.js';
 import { signer } from '../login/signers.js';
 import { SoloClient } from './client.js';
-import { partsOf } from './serve.js';
-import { Solo } from './solo.js';
 
 const CONFIGURATION = '/operator/history/configuration';
-
-/** A node that keeps a history, and a client of it. */
-async function opened(level = 3): Promise<SoloClient> {
-  const solo = new Solo();
-  if (level > 1) solo.must({ type: 'system.level', v: 1, level } as Command);
-  return SoloClient.open(historyRoutes(partsOf(solo)), solo);
-}
 
 describe('the history', () => {
   let client: SoloClient;
   beforeEach(async () => {
-    client = await opened();
+    client = await SoloClient.withHistory();
   });
   afterEach(() => client.close());
 
@@ -196,7 +185,7 @@ describe('the history', () => {
   });
 
   it('needs its level', async () => {
-    const low = await opened(1);
+    const low = await SoloClient.withHistory(1);
     try {
       const reply = await low.ask('GET /history');
       expect([reply.status, reply.body.code]).to.deep.equal([503, 'unavailable']);
@@ -209,7 +198,7 @@ describe('the history', () => {
 describe('POST /v1/undo', () => {
   let client: SoloClient;
   beforeEach(async () => {
-    client = await opened();
+    client = await SoloClient.withHistory();
   });
   afterEach(() => client.close());
 

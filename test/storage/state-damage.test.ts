@@ -58,6 +58,16 @@ describe('state on a corrupt disk', () => {
     await state.close();
     return dir;
   };
+  const fourBatches = async (): Promise<string> => {
+    const dir = await folders.make();
+    const state = await folders.state(dir);
+    for (let i = 1; i <= 4; i++) {
+      state.commit([['n', String(i)]]);
+      await state.flush();
+    }
+    await state.close();
+    return dir;
+  };
 
   it('detects a changed bit in a value or its checksum when it is read, and stops', async () => {
     const dir = await filled();
@@ -91,15 +101,9 @@ describe('state on a corrupt disk', () => {
   });
 
   it('detects a lost batch among later ones, and can then be replaced', async () => {
-    const dir = await folders.make();
-    let state = await folders.state(dir);
-    for (let i = 1; i <= 4; i++) {
-      state.commit([['n', String(i)]]);
-      await state.flush();
-    }
-    await state.close();
+    const dir = await fourBatches();
     await loseBatch(dir, 2);
-    state = await folders.state(dir);
+    let state = await folders.state(dir);
     expect(state.damaged).include('lost batch 2');
     await replace(state);
     expect(state.damaged).equal(undefined);
@@ -323,15 +327,9 @@ describe('state on a corrupt disk', () => {
   });
 
   it('detects that the number of a batch was spoiled', async () => {
-    const dir = await folders.make();
-    let state = await folders.state(dir);
-    for (let i = 1; i <= 4; i++) {
-      state.commit([['n', String(i)]]);
-      await state.flush();
-    }
-    await state.close();
+    const dir = await fourBatches();
     await flip(dir, Buffer.from('#2'), 6);
-    state = await folders.state(dir);
+    const state = await folders.state(dir);
     expect(state.damaged).include('lost batch 2');
   });
 

@@ -6,12 +6,10 @@ import type { IncomingMessage } from 'node:http';
 import { Slice } from '../../service/common/event-loop.js';
 import type { LoopShare } from '../../service/common/loop-share.js';
 import { Queue } from '../../service/common/queue.js';
+import { isStranger } from '../request/token.js';
 
 /** Paths of probes of the node's health. */
 export const PROBES = '/v1/health/';
-/** Headers with a token. Everybody knows the secret of the anonymous one. */
-const TOKEN = /^(?!anonymous(?:[ ,]|$))./;
-const BEARER = /^bearer +(?!anonymous(?: |$))[^ ]/i;
 
 interface Waiting {
   readonly req: IncomingMessage;
@@ -33,11 +31,7 @@ export class Strangers {
 
   /** Calls `run`: at once for a probe and for a request with a token, otherwise in its turn. */
   begin(req: IncomingMessage, run: () => void): void {
-    const { headers, url = '' } = req;
-    const isKnown =
-      this.#tokenHeaders.some((name) => TOKEN.test(`${headers[name] ?? ''}`)) ||
-      BEARER.test(headers.authorization ?? '');
-    if (isKnown || url.startsWith(PROBES)) {
+    if (!isStranger(req, this.#tokenHeaders) || req.url?.startsWith(PROBES)) {
       run();
       return;
     }

@@ -14,12 +14,9 @@ export interface TokenPlaces {
   readonly incoming: { readonly token: readonly string[] };
 }
 
-/**
- * Returns the secret of a request; null if it carries none. Throws 400 if it carries several that
- * differ: a proxy may have set or checked another than the one that would count.
- */
+/** Returns the secret of a request; null if it carries none. Throws as `secretIn` does. */
 export function secretOf(
-  { headers, rawHeaders }: IncomingMessage,
+  request: IncomingMessage,
   query: Query,
   { options, incoming }: TokenPlaces,
 ): string | null {
@@ -29,8 +26,21 @@ export function secretOf(
     const why = 'A token in the URL is not accepted, because URLs end up in logs';
     reject('invalid', `${why}: send it in the header ${header}`);
   }
+  return secretIn(request, incoming.token, inQuery);
+}
+
+/**
+ * Returns the secret in the headers with these names and `Authorization`, or else `inQuery`. Throws
+ * 400 if there are several that differ: a proxy may have set or checked another than the one that
+ * would count.
+ */
+function secretIn(
+  { headers, rawHeaders }: IncomingMessage,
+  names: readonly string[],
+  inQuery?: string,
+): string | null {
   let secret = inQuery ?? null;
-  for (const key of incoming.token) {
+  for (const key of names) {
     const value = headers[key];
     if (typeof value === 'string' && value !== '') secret = single(value, secret);
   }
@@ -42,6 +52,19 @@ export function secretOf(
     if (bearer !== null) secret = same(secret, bearer[1]!);
   }
   return secret;
+}
+
+/**
+ * Whether the headers of a request have no secret, or the one that everybody knows. Several that
+ * differ are refused later, at once.
+ */
+export function isStranger(request: IncomingMessage, names: readonly string[]): boolean {
+  try {
+    const secret = secretIn(request, names);
+    return secret === null || secret === ANONYMOUS_SECRET;
+  } catch {
+    return false;
+  }
 }
 
 const ANONYMOUS: Caller = { tokenKey: null };

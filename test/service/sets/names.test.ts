@@ -1,19 +1,13 @@
 import { expect } from 'chai';
-import { historyRoutes } from '../../../src/http/routes/history.js';
-import type { Command } from '../../../src/state/types.js';
 import { signer } from '../../login/signers.js';
 import { SoloClient } from '../client.js';
-import { partsOf } from '../serve.js';
-import { Solo } from '../solo.js';
 
 const role = (Name: string, more: object = {}) => ({ Type: 'role', Object: { Name, ...more } });
 
 describe('The names of a set', () => {
   let client: SoloClient;
   beforeEach(async () => {
-    const solo = new Solo();
-    client = await SoloClient.open(historyRoutes(partsOf(solo)), solo);
-    solo.must({ type: 'system.level', v: 1, level: 3 } as Command);
+    client = await SoloClient.withHistory();
   });
   afterEach(() => client.close());
 
